@@ -1,0 +1,299 @@
+//! Decodes the values of a payload one after the other into one chunk, which it owns and refills.
+
+use core::cell::Cell;
+
+use serde::de::DeserializeSeed;
+use serde_json::Value;
+
+use super::api::{self, ApiError};
+use super::json::{Reader, Scratch, SyntaxError};
+use super::lenient::{Cx, Lenient, Spare};
+use super::read::InPlace;
+use super::sequence::{Cursor, Next, Shape};
+use super::types::Chunk;
+use crate::{Deviation, DeviationSet, Error, Limit, Limits};
+
+/// The decoder's own recursion goes no deeper than this, whatever [`Limits::max_depth`] says.
+const MAX_RECURSION: usize = 512;
+const KEPT_CAPACITY: usize = 64 << 10;
+
+/// Decodes payloads. It keeps one [`Chunk`] and reads each into it, reusing its buffers; it keeps nothing else from one
+/// payload to the next.
+///
+/// ```
+/// let mut decoder = chatwire::chunk::Decoder::new();
+/// for payload in [r#"{"choices":[{"delta":{"content":"a"}}]}"#, "[DONE]"] {
+///     let mut payloads = decoder.payloads(payload);
+///     assert!(matches!(payloads.next_payload(), Some(Ok(_))));
+/// }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    chunk: Chunk,
+    limits: Limits,
+    spare: Spare,
+    scratch: Scratch,
+    deviations: DeviationSet,
+    queued: Queued,
+}
+
+/// What a value gives beside an error.
+#[derive(Debug, Clone, Default)]
+struct Queued {
+    api: Option<ApiError>,
+    chunk: bool,
+}
+
+/// What a payload holds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Payload<'a> {
+    /// A chunk. It may be changed; the next one is read into it.
+    Chunk(&'a mut Chunk),
+    /// The end marker. Nothing in the payload counts after it.
+    Done,
+    /// An error that the server sent. A chunk may follow from the same value.
+    Api(ApiError),
+}
+
+/// One step through a payload.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Chunk,
+    Done,
+    Api(ApiError),
+    Malformed(usize, SyntaxError),
+    TooDeep(usize),
+    /// An object that is neither chunk nor error.
+    Ignored,
+}
+
+impl Decoder {
+    /// A decoder with the default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A decoder with these limits: of [`Limits`], those for choices, tool calls and depth (at most 512) count here.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// What is in the text of a payload, one after the other.
+    pub fn payloads<'d>(&'d mut self, text: &'d str) -> Payloads<'d> {
+        self.queued = Queued::default();
+        Payloads { decoder: self, text, cursor: Cursor::new(), is_error_event: false }
+    }
+
+    /// As [`payloads`](Self::payloads), for a payload that came under this event name: under `error` an object without
+    /// an error field, and plain text, are errors too.
+    ///
+    /// ```
+    /// use chatwire::chunk::{Decoder, Payload};
+    /// let mut decoder = Decoder::new();
+    /// let mut payloads = decoder.payloads_of_event("error", "overloaded");
+    /// assert!(matches!(payloads.next_payload(), Some(Ok(Payload::Api(error))) if error.message == "overloaded"));
+    /// ```
+    pub fn payloads_of_event<'d>(&'d mut self, event: &str, text: &'d str) -> Payloads<'d> {
+        Payloads { is_error_event: event == "error", ..self.payloads(text) }
+    }
+
+    /// What was tolerated in the value that was decoded last.
+    ///
+    /// ```
+    /// use chatwire::{Deviation, chunk::Decoder};
+    /// let mut decoder = Decoder::new();
+    /// decoder.payloads(r#"{"choices":[{"delta":{"content":7}}]}"#).next_payload();
+    /// assert!(decoder.deviations().contains(Deviation::WrongType));
+    /// ```
+    #[must_use]
+    pub fn deviations(&self) -> DeviationSet {
+        self.deviations
+    }
+
+    pub(crate) fn take_deviations(&mut self) -> DeviationSet {
+        core::mem::take(&mut self.deviations)
+    }
+
+    /// The chunk that was decoded last.
+    pub(crate) const fn chunk(&self) -> &Chunk {
+        &self.chunk
+    }
+
+    pub(crate) const fn chunk_mut(&mut self) -> &mut Chunk {
+        &mut self.chunk
+    }
+
+    /// Whether `text` is a sequence of JSON values; if not, why.
+    pub(crate) fn check(&mut self, text: &str) -> Result<(), SyntaxError> {
+        super::sequence::check(text, 0, text.len(), true, &mut self.scratch).map(|_| ())
+    }
+
+    /// Forgets the payload at hand.
+    pub(crate) fn reset(&mut self) {
+        self.queued = Queued::default();
+        self.deviations = DeviationSet::new();
+    }
+
+    /// Gives large buffers back.
+    pub(crate) fn shrink(&mut self) {
+        self.scratch.clear_large(KEPT_CAPACITY);
+    }
+
+    /// Goes on in a payload, to the next thing in it.
+    pub(crate) fn step(&mut self, text: &str, cursor: &mut Cursor, is_error_event: bool) -> Option<Step> {
+        if let Some(api) = self.queued.api.take() {
+            return Some(Step::Api(api));
+        }
+        if core::mem::take(&mut self.queued.chunk) {
+            return Some(Step::Chunk);
+        }
+        self.deviations = DeviationSet::new();
+        loop {
+            let (shape, start, value) = match cursor.next(text, &mut self.scratch) {
+                Next::Nothing => return None,
+                Next::Done { is_quoted } => {
+                    if is_quoted {
+                        self.deviations.insert(Deviation::DoneQuoted);
+                    }
+                    return Some(Step::Done);
+                }
+                Next::Malformed(at, syntax) => return Some(Step::Malformed(at, syntax)),
+                Next::Value { at, by_line } => {
+                    let value = self.value(text, at, is_error_event);
+                    if let Ok((end, _)) = &value {
+                        cursor.go_to(*end);
+                    } else {
+                        *cursor = Cursor::over();
+                    }
+                    self.deviations.insert(if by_line { Deviation::PayloadLines } else { Deviation::PayloadSequence });
+                    (Shape::Single, at, value)
+                }
+                Next::First(at) => {
+                    let value = self.value(text, at, is_error_event);
+                    let end = value.as_ref().ok().map(|(end, _)| *end);
+                    (cursor.shape(text, end, &mut self.scratch), at, value)
+                }
+                Next::Forged => (cursor.shape(text, None, &mut self.scratch), 0, Err(SyntaxError::forged_marker())),
+            };
+            match (shape, value) {
+                (Shape::Single, Ok((_, step))) => return Some(step),
+                (Shape::Sequence, Ok((_, step))) => {
+                    self.deviations.insert(Deviation::PayloadSequence);
+                    return Some(step);
+                }
+                (Shape::Lines | Shape::Broken, _) if is_error_event => {
+                    *cursor = Cursor::over();
+                    self.queued = Queued::default();
+                    return Some(Step::Api(ApiError::from_text(text.trim())));
+                }
+                (Shape::Lines, _) => {
+                    self.queued = Queued::default();
+                    self.deviations = DeviationSet::new();
+                }
+                (_, Err(syntax)) => return Some(Step::Malformed(start, syntax)),
+                (Shape::Broken, Ok(_)) => {
+                    self.queued = Queued::default();
+                    return Some(Step::Malformed(start, SyntaxError::not_a_sequence()));
+                }
+            }
+        }
+    }
+
+    /// Decodes the value at `at`: where it ends, and what it is.
+    fn value(&mut self, text: &str, at: usize, is_error_event: bool) -> Result<(usize, Step), SyntaxError> {
+        let halves = Cell::default();
+        let max_depth = self.limits.max_depth.min(MAX_RECURSION);
+        let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
+        if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
+            reader.skip()?;
+            let step = match serde_json::from_str(text.get(at..reader.at()).unwrap_or_default()) {
+                Ok(Value::String(message)) if is_error_event => Step::Api(ApiError::from_text(&message)),
+                _ => Step::Malformed(at, SyntaxError::no_object()),
+            };
+            return Ok((reader.at(), step));
+        }
+        let mut cx = Cx::new(&halves, &self.limits, &mut self.spare);
+        let mut is_object = false;
+        Lenient(InPlace { target: &mut self.chunk, is_object: &mut is_object, cx: &mut cx })
+            .deserialize(&mut reader)?;
+        let Cx { deviations, found, .. } = cx;
+        self.deviations = deviations.union(reader.tolerated);
+        let api = api::find(&self.chunk, &found, is_error_event);
+        let is_chunk = found.choices_list
+            || self.chunk.object.as_deref().is_some_and(|object| object.starts_with("chat.completion"))
+            || found.usage_object && api.is_none();
+        self.queued = Queued { api, chunk: is_chunk };
+        let end = reader.at();
+        if reader.is_too_deep {
+            return Ok((end, Step::TooDeep(at)));
+        }
+        Ok((end, self.next_queued()))
+    }
+
+    fn next_queued(&mut self) -> Step {
+        if let Some(api) = self.queued.api.take() {
+            Step::Api(api)
+        } else if core::mem::take(&mut self.queued.chunk) {
+            Step::Chunk
+        } else {
+            self.deviations.insert(Deviation::PayloadIgnored);
+            Step::Ignored
+        }
+    }
+}
+
+/// The contents of one payload: [`Decoder::payloads`].
+#[derive(Debug)]
+pub struct Payloads<'d> {
+    decoder: &'d mut Decoder,
+    text: &'d str,
+    cursor: Cursor,
+    is_error_event: bool,
+}
+
+impl Payloads<'_> {
+    /// What comes next in the payload; none at its end.
+    ///
+    /// # Errors
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a value, or a line, that cannot be read, and
+    /// [`TooLarge`](crate::ErrorKind::TooLarge) before a chunk of which a part was too deep. The next call goes on.
+    pub fn next_payload(&mut self) -> Option<Result<Payload<'_>, Error>> {
+        loop {
+            return Some(match self.decoder.step(self.text, &mut self.cursor, self.is_error_event)? {
+                Step::Chunk => Ok(Payload::Chunk(&mut self.decoder.chunk)),
+                Step::Done => Ok(Payload::Done),
+                Step::Api(api) => Ok(Payload::Api(api)),
+                Step::Malformed(at, syntax) => Err(Error::malformed(at as u64, syntax)),
+                Step::TooDeep(at) => Err(Error::too_large(at as u64, Limit::Depth)),
+                Step::Ignored => continue,
+            });
+        }
+    }
+}
+
+impl Chunk {
+    /// Reads one chunk from the text of a payload.
+    ///
+    /// # Errors
+    /// What the server sent in place of a chunk ([`Api`](crate::ErrorKind::Api)), or that this is no JSON object
+    /// ([`Malformed`](crate::ErrorKind::Malformed)): also for the end marker, and for an object that is no chunk.
+    ///
+    /// ```
+    /// use chatwire::{Chunk, ErrorKind};
+    /// assert!(Chunk::from_json(r#"{"choices":[]}"#).is_ok());
+    /// assert_eq!(Chunk::from_json("{").unwrap_err().kind(), ErrorKind::Malformed);
+    /// assert_eq!(Chunk::from_json(r#"{"error":"busy"}"#).unwrap_err().kind(), ErrorKind::Api);
+    /// ```
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let mut decoder = Decoder::new();
+        match decoder.payloads(text).next_payload() {
+            Some(Ok(Payload::Chunk(chunk))) => Ok(core::mem::take(chunk)),
+            Some(Ok(Payload::Api(api))) => Err(Error::from_api(0, api)),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Payload::Done)) | None => Err(Error::malformed(0, SyntaxError::no_object())),
+        }
+    }
+}

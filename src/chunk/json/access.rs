@@ -1,0 +1,163 @@
+//! The reader as serde's `Deserializer`.
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::rewrite::rewrite;
+use super::string::Text;
+use super::{Number, Reader, Result, SyntaxError};
+
+/// The newtype name under which a visitor asks for the text of a value: it is visited as a string.
+pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
+/// The newtype name under which a visitor asks for the text of an object or a list, compact: that is visited as bytes,
+/// any other value as what it is.
+pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
+
+impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
+    type Error = SyntaxError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.peek_token() {
+            Some(b'"') => match self.string()? {
+                Text::Plain(text) => visitor.visit_borrowed_str(text),
+                Text::Unescaped => visitor.visit_str(self.unescaped),
+            },
+            Some(b'{' | b'[') if self.depth >= self.max_depth => {
+                self.skip()?;
+                visitor.visit_unit()
+            }
+            Some(b'{') => {
+                self.enter();
+                visitor.visit_map(Members { reader: self, is_first: true })
+            }
+            Some(b'[') => {
+                self.enter();
+                visitor.visit_seq(Members { reader: self, is_first: true })
+            }
+            Some(b'n') => {
+                self.literal("null")?;
+                visitor.visit_unit()
+            }
+            Some(b't') => {
+                self.literal("true")?;
+                visitor.visit_bool(true)
+            }
+            Some(b'f') => {
+                self.literal("false")?;
+                visitor.visit_bool(false)
+            }
+            _ if self.is_not_finite() => {
+                self.not_finite()?;
+                visitor.visit_unit()
+            }
+            Some(b'-' | b'0'..=b'9') => match self.number()? {
+                Number::Unsigned(number) => visitor.visit_u64(number),
+                Number::Negative(number) => visitor.visit_i64(number),
+                Number::Float(number) => visitor.visit_f64(number),
+            },
+            _ => self.error("a value"),
+        }
+    }
+
+    /// Hands out the text of the next value, mended if it needs be; a unit if it was too deep to be kept.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        let next = self.peek_token();
+        if name == STRING_OR_RAW {
+            if !matches!(next, Some(b'{' | b'[')) {
+                return self.deserialize_any(visitor);
+            }
+        } else if name != RAW {
+            return visitor.visit_newtype_struct(self);
+        }
+        let before = core::mem::take(&mut self.tolerated);
+        let start = self.at;
+        let is_too_deep = self.skip()?;
+        let is_clean = self.tolerated.is_empty();
+        self.tolerated = self.tolerated.union(before);
+        let raw = self.slice(start, self.at);
+        if is_too_deep {
+            visitor.visit_unit()
+        } else if name == STRING_OR_RAW {
+            self.raw.clear();
+            rewrite(raw, self.raw);
+            visitor.visit_bytes(self.raw.as_bytes())
+        } else if is_clean {
+            visitor.visit_borrowed_str(raw)
+        } else {
+            self.raw.clear();
+            rewrite(raw, self.raw);
+            visitor.visit_str(self.raw)
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct enum identifier
+    }
+}
+
+impl Reader<'_, '_> {
+    fn enter(&mut self) {
+        self.at += 1;
+        self.depth += 1;
+    }
+
+    /// Goes to the next member of the container. False at its end.
+    fn next_member(&mut self, is_first: &mut bool, end: u8) -> Result<bool> {
+        let is_first = core::mem::take(is_first);
+        match self.peek_token() {
+            Some(byte) if byte == end => {
+                self.at += 1;
+                self.depth -= 1;
+                Ok(false)
+            }
+            Some(b',') if !is_first => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) if is_first => Ok(true),
+            _ => self.error("a comma or the end of a container"),
+        }
+    }
+}
+
+/// The members of the container that the reader is in.
+struct Members<'a, 'de, 's> {
+    reader: &'a mut Reader<'de, 's>,
+    is_first: bool,
+}
+
+impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
+    type Error = SyntaxError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        if !self.reader.next_member(&mut self.is_first, b'}')? {
+            return Ok(None);
+        }
+        if self.reader.peek_token() != Some(b'"') {
+            return self.reader.error("a key");
+        }
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        self.reader.colon()?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+impl<'de> SeqAccess<'de> for Members<'_, 'de, '_> {
+    type Error = SyntaxError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if !self.reader.next_member(&mut self.is_first, b']')? {
+            return Ok(None);
+        }
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+}

@@ -1,0 +1,245 @@
+//! A reader of JSON text that feeds serde's visitors, lenient where streams need it.
+//!
+//! It differs from `serde_json` as the reader under the visitors in this: raw values come with their text, a string
+//! with half a surrogate pair, a number out of range, `NaN` and `Infinity` cost nothing but their value, what is too
+//! deep is skipped without recursion, and nothing is allocated for an escape.
+
+mod access;
+mod rewrite;
+mod skip;
+mod string;
+
+use alloc::string::String;
+use core::cell::Cell;
+use core::fmt;
+
+use crate::{Deviation, DeviationSet};
+
+pub(super) use access::{RAW, STRING_OR_RAW};
+pub(crate) use string::Halves;
+
+/// Why a text is no JSON: what was expected where. Behind [`source`](core::error::Error::source) of a malformed payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    at: usize,
+    expected: &'static str,
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {} at byte {} of the payload", self.expected, self.at)
+    }
+}
+
+impl core::error::Error for SyntaxError {}
+
+impl SyntaxError {
+    /// An end marker with something after it.
+    pub(super) const fn forged_marker() -> Self {
+        Self { at: 0, expected: "nothing after the end marker" }
+    }
+
+    /// A value with something after it that is none.
+    pub(super) const fn not_a_sequence() -> Self {
+        Self { at: 0, expected: "JSON values only" }
+    }
+
+    /// JSON, but no object.
+    pub(super) const fn no_object() -> Self {
+        Self { at: 0, expected: "an object" }
+    }
+}
+
+impl serde::de::Error for SyntaxError {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self { at: 0, expected: "a value of another type" }
+    }
+}
+
+pub(super) type Result<T> = core::result::Result<T, SyntaxError>;
+
+/// Strings that the reader needs and its user lends: so they are allocated once per stream.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    unescaped: String,
+    raw: String,
+}
+
+impl Scratch {
+    pub(super) fn clear_large(&mut self, kept: usize) {
+        for text in [&mut self.unescaped, &mut self.raw] {
+            if text.capacity() > kept {
+                *text = String::new();
+            }
+        }
+    }
+}
+
+/// Where in a text the reader is.
+#[derive(Debug)]
+pub(super) struct Reader<'de, 's> {
+    text: &'de str,
+    at: usize,
+    /// Containers that are open, and how many may be.
+    depth: usize,
+    max_depth: usize,
+    /// What was met that is no JSON, or means nothing.
+    pub(super) tolerated: DeviationSet,
+    /// A value deeper than `max_depth` was skipped.
+    pub(super) is_too_deep: bool,
+    unescaped: &'s mut String,
+    raw: &'s mut String,
+    halves: &'s Cell<Halves>,
+}
+
+/// A number as JSON writes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Number {
+    Unsigned(u64),
+    Negative(i64),
+    /// Infinite if it is out of range.
+    Float(f64),
+}
+
+impl<'de, 's> Reader<'de, 's> {
+    /// Starts at byte `at` of `text`. In `halves` it leaves what was cut of the string that was visited last.
+    pub(super) fn new(
+        text: &'de str,
+        at: usize,
+        max_depth: usize,
+        scratch: &'s mut Scratch,
+        halves: &'s Cell<Halves>,
+    ) -> Self {
+        let Scratch { unescaped, raw } = scratch;
+        Self {
+            text,
+            at,
+            depth: 0,
+            max_depth,
+            tolerated: DeviationSet::new(),
+            is_too_deep: false,
+            unescaped,
+            raw,
+            halves,
+        }
+    }
+
+    /// The byte after what was read.
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// All that is left of the text, without the white space before it, which is taken.
+    pub(super) fn rest(&mut self) -> &'de str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let trimmed = rest.trim_start();
+        self.at += rest.len() - trimmed.len();
+        trimmed
+    }
+
+    fn error<T>(&self, expected: &'static str) -> Result<T> {
+        Err(SyntaxError { at: self.at, expected })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The next byte that is not white space, not taken.
+    fn peek_token(&mut self) -> Option<u8> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn slice(&self, from: usize, to: usize) -> &'de str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    /// Takes a literal that is known by its first byte.
+    fn literal(&mut self, literal: &'static str) -> Result<()> {
+        if self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(literal.as_bytes())) {
+            self.at += literal.len();
+            Ok(())
+        } else {
+            self.error(literal)
+        }
+    }
+
+    /// `NaN`, `Infinity`, `-Infinity`: null. Python's `json.dumps` writes them.
+    fn not_finite(&mut self) -> Result<()> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        self.literal(if self.peek() == Some(b'N') { "NaN" } else { "Infinity" })?;
+        self.tolerated.insert(Deviation::NotFinite);
+        Ok(())
+    }
+
+    /// Whether `NaN`, `Infinity` or `-Infinity` may begin here.
+    fn is_not_finite(&self) -> bool {
+        match self.peek() {
+            Some(b'N' | b'I') => true,
+            Some(b'-') => self.text.as_bytes().get(self.at + 1) == Some(&b'I'),
+            _ => false,
+        }
+    }
+
+    fn number(&mut self) -> Result<Number> {
+        let start = self.at;
+        let is_negative = self.peek() == Some(b'-');
+        self.at += usize::from(is_negative);
+        let mut value = 0_u64;
+        let mut fits = true;
+        let first_digit = self.at;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            let next = value.checked_mul(10).and_then(|value| value.checked_add(u64::from(digit - b'0')));
+            fits &= next.is_some();
+            value = next.unwrap_or(value);
+            self.at += 1;
+        }
+        let digits = self.at - first_digit;
+        if digits == 0 || digits > 1 && self.text.as_bytes().get(first_digit) == Some(&b'0') {
+            return self.error("a number");
+        }
+        let mut is_integer = true;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+            is_integer = false;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+            is_integer = false;
+        }
+        if is_integer && fits {
+            if !is_negative {
+                return Ok(Number::Unsigned(value));
+            }
+            if let Some(negative) = 0_i64.checked_sub_unsigned(value).filter(|_| value != 0) {
+                return Ok(Number::Negative(negative));
+            }
+        }
+        // Rust reads JSON's grammar of numbers, and what is out of range as infinite.
+        let float = self.slice(start, self.at).parse().unwrap_or(f64::INFINITY);
+        if !float.is_finite() {
+            self.tolerated.insert(Deviation::NumberOutOfRange);
+        }
+        Ok(Number::Float(float))
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == start { self.error("a digit") } else { Ok(()) }
+    }
+}

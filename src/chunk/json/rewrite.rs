@@ -1,0 +1,58 @@
+//! Writes a value again: without white space, and as JSON that every reader takes.
+
+use alloc::string::String;
+use core::cell::Cell;
+
+use super::string::Text;
+use super::{Number, Reader, Result, Scratch};
+
+/// Appends `raw`, a value that was read before, to `out`: compact, in its own key order, non-ASCII as it is, halves of
+/// surrogate pairs as U+FFFD, and numbers that are none, or out of range, as null.
+pub(super) fn rewrite(raw: &str, out: &mut String) {
+    let (mut scratch, halves) = (Scratch::default(), Cell::default());
+    let mut reader = Reader::new(raw, 0, usize::MAX, &mut scratch, &halves);
+    while let Ok(true) = token(&mut reader, out) {}
+}
+
+/// False at the end.
+fn token(reader: &mut Reader<'_, '_>, out: &mut String) -> Result<bool> {
+    let Some(first) = reader.peek_token() else {
+        return Ok(false);
+    };
+    let start = reader.at();
+    match first {
+        b'"' => {
+            let text = reader.string()?;
+            write_string(
+                match text {
+                    Text::Plain(text) => text,
+                    Text::Unescaped => reader.unescaped,
+                },
+                out,
+            );
+            return Ok(true);
+        }
+        _ if reader.is_not_finite() => {
+            reader.not_finite()?;
+            out.push_str("null");
+            return Ok(true);
+        }
+        b'-' | b'0'..=b'9' => {
+            if let Number::Float(f64::INFINITY | f64::NEG_INFINITY) = reader.number()? {
+                out.push_str("null");
+                return Ok(true);
+            }
+        }
+        b't' => reader.literal("true")?,
+        b'f' => reader.literal("false")?,
+        b'n' => reader.literal("null")?,
+        _ => reader.at += 1,
+    }
+    out.push_str(reader.slice(start, reader.at));
+    Ok(true)
+}
+
+fn write_string(text: &str, out: &mut String) {
+    // Writing a string to memory cannot fail.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}

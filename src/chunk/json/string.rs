@@ -1,0 +1,173 @@
+//! Strings: where they end, what they say, and halves of surrogate pairs.
+
+use super::{Reader, Result};
+use crate::Deviation;
+
+/// The halves of UTF-16 surrogate pairs that a text lacks the other half of, at its two ends.
+///
+/// A server that cuts text by UTF-16 units sends one character in two deltas. Each half is U+FFFD in its delta; who
+/// joins the deltas needs to know which half it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Halves {
+    /// The text begins with this low surrogate; 0 if it does not.
+    pub(crate) first: u16,
+    /// The text ends with this high surrogate; 0 if it does not.
+    pub(crate) last: u16,
+}
+
+impl Halves {
+    /// The character of a high and a low surrogate; none if one is missing.
+    pub(crate) fn join(high: u16, low: u16) -> Option<char> {
+        char::decode_utf16([high, low]).next()?.ok().filter(|_| high != 0 && low != 0)
+    }
+}
+
+/// What a string turned out to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Text<'de> {
+    /// As it stands in the input.
+    Plain(&'de str),
+    /// Unescaped, in the scratch.
+    Unescaped,
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGHS: u64 = ONES * 0x80;
+
+/// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
+/// byte. Eight bytes at a time.
+fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..at + 8).and_then(|word| <[u8; 8]>::try_from(word).ok()) {
+        let word = u64::from_le_bytes(word);
+        let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+        let quote = zero_bytes(word ^ (ONES * u64::from(b'"')));
+        let backslash = zero_bytes(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let found = quote | backslash | control;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)).unwrap_or(rest.len())
+}
+
+impl<'de> Reader<'de, '_> {
+    /// Reads a string; the opening quote is next.
+    pub(super) fn string(&mut self) -> Result<Text<'de>> {
+        self.at += 1;
+        let start = self.at;
+        self.halves.set(Halves::default());
+        self.at = plain_end(self.text.as_bytes(), start);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(Text::Plain(self.slice(start, self.at - 1)));
+        }
+        self.unescaped.clear();
+        self.unescaped.push_str(self.text.get(start..self.at).unwrap_or_default());
+        let mut halves = Halves::default();
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    self.halves.set(halves);
+                    return Ok(Text::Unescaped);
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    halves.last = 0;
+                    let is_first = self.unescaped.is_empty();
+                    let (char, lone) = self.escape()?;
+                    self.unescaped.push(char);
+                    match lone {
+                        0 => {}
+                        0xDC00.. if is_first => halves.first = lone,
+                        0xDC00.. => {}
+                        _ => halves.last = lone,
+                    }
+                }
+                Some(0x20..) => {
+                    let end = plain_end(self.text.as_bytes(), self.at);
+                    self.unescaped.push_str(self.text.get(self.at..end).unwrap_or_default());
+                    self.at = end;
+                    halves.last = 0;
+                }
+                Some(_) => return self.error("no control character"),
+                None => return self.error("the end of a string"),
+            }
+        }
+    }
+
+    /// Goes past a string without keeping it; the opening quote is next.
+    pub(super) fn skip_string(&mut self) -> Result<()> {
+        self.at += 1;
+        loop {
+            self.at = plain_end(self.text.as_bytes(), self.at);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escape()?;
+                }
+                Some(_) => return self.error("no control character"),
+                None => return self.error("the end of a string"),
+            }
+        }
+    }
+
+    /// The character of an escape whose backslash was taken. A surrogate without its other half gives U+FFFD and itself.
+    fn escape(&mut self) -> Result<(char, u16)> {
+        let char = match self.peek() {
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\x08',
+            Some(b'f') => '\x0C',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode();
+            }
+            _ => return self.error("an escape"),
+        };
+        self.at += 1;
+        Ok((char, 0))
+    }
+
+    fn unicode(&mut self) -> Result<(char, u16)> {
+        let unit = self.hex4()?;
+        if let Some(char) = char::from_u32(u32::from(unit)) {
+            return Ok((char, 0));
+        }
+        let after = self.at;
+        if unit < 0xDC00 && self.text.as_bytes().get(after..).is_some_and(|rest| rest.starts_with(b"\\u")) {
+            self.at += 2;
+            let low = self.hex4()?;
+            if let Some(char) = Halves::join(unit, low) {
+                return Ok((char, 0));
+            }
+            self.at = after;
+        }
+        self.tolerated.insert(Deviation::LoneSurrogate);
+        Ok((char::REPLACEMENT_CHARACTER, unit))
+    }
+
+    fn hex4(&mut self) -> Result<u16> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = match self.peek() {
+                Some(digit @ b'0'..=b'9') => digit - b'0',
+                Some(digit @ b'a'..=b'f') => digit - b'a' + 10,
+                Some(digit @ b'A'..=b'F') => digit - b'A' + 10,
+                _ => return self.error("four hexadecimal digits"),
+            };
+            unit = unit << 4 | u16::from(digit);
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+}

@@ -1,0 +1,172 @@
+//! JSON that is kept as text, and decoded when somebody asks.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{self, DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::json::RAW;
+use super::transcode::Transcode;
+
+/// A JSON value, kept as text.
+///
+/// Half surrogate pairs in it were replaced by U+FFFD, and `NaN`, `Infinity` and numbers out of range by null, so that
+/// any JSON reader takes it.
+///
+/// ```
+/// let chunk = chatwire::Chunk::from_json(r#"{"choices":[],"moderation":{"input":null}}"#)?;
+/// let moderation = chunk.moderation.unwrap();
+/// assert_eq!(moderation.as_str(), r#"{"input":null}"#);
+/// assert!(moderation.decode::<serde_json::Value>()?["input"].is_null());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct RawJson(String);
+
+/// The text of a [`RawJson`] did not fit the type asked for. The reason is behind `source()`.
+#[derive(Debug)]
+pub struct DecodeError(serde_json::Error);
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the JSON value is not of the type asked for")
+    }
+}
+
+impl core::error::Error for DecodeError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl RawJson {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Decodes it as a `T`.
+    ///
+    /// # Errors
+    /// If it is of another shape than `T`.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        serde_json::from_str(&self.0).map_err(DecodeError)
+    }
+
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Replaces the value, keeping the buffer.
+    pub(crate) fn set(slot: &mut Option<Self>, text: &str) {
+        match slot {
+            Some(raw) => {
+                raw.0.clear();
+                raw.0.push_str(text);
+            }
+            None => *slot = Some(Self::new(text)),
+        }
+    }
+
+    /// The text between the brackets of a list; none if this is no list.
+    pub(crate) fn elements(&self) -> Option<&str> {
+        Some(self.0.trim().strip_prefix('[')?.strip_suffix(']')?.trim())
+    }
+
+    /// Appends the elements of another list to this one.
+    pub(crate) fn append(&mut self, elements: &str) {
+        if self.elements() == Some("") {
+            self.0.clear();
+            self.0.push('[');
+        } else {
+            self.0.truncate(self.0.trim_end().len());
+            self.0.pop();
+            self.0.push(',');
+        }
+        self.0.push_str(elements);
+        self.0.push(']');
+    }
+}
+
+impl From<&Value> for RawJson {
+    fn from(value: &Value) -> Self {
+        Self(value.to_string())
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+            || matches!((self.decode::<Value>(), other.decode::<Value>()), (Ok(one), Ok(another)) if one == another)
+    }
+}
+
+impl Default for RawJson {
+    fn default() -> Self {
+        Self::new("null")
+    }
+}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_text(&self.0, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        capture(deserializer, |text| text.map_or_else(Self::default, Self::new))
+    }
+}
+
+/// Gives the text of the next value to `take`; none if it is too deep to be kept. Our own reader has the text; of any
+/// other one the value is written anew.
+pub(super) fn capture<'de, D, T, F>(deserializer: D, take: F) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    F: FnOnce(Option<&str>) -> T,
+{
+    struct Capture<F>(F);
+
+    impl<'de, T, F: FnOnce(Option<&str>) -> T> Visitor<'de> for Capture<F> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON value")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<T, E> {
+            Ok((self.0)(Some(text)))
+        }
+
+        fn visit_unit<E>(self) -> Result<T, E> {
+            Ok((self.0)(None))
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+            let mut text = Vec::new();
+            Transcode::new(deserializer)
+                .serialize(&mut serde_json::Serializer::new(&mut text))
+                .map_err(de::Error::custom)?;
+            Ok((self.0)(Some(&String::from_utf8_lossy(&text))))
+        }
+    }
+
+    deserializer.deserialize_newtype_struct(RAW, Capture(take))
+}
+
+/// Serialises JSON text as the value it is, its keys in their own order.
+pub(super) fn serialize_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    Transcode::new(&mut serde_json::Deserializer::from_str(text)).serialize(serializer)
+}

@@ -1,0 +1,474 @@
+//! Adds chunks to the answer.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::merge::{merge, weight};
+use super::tools::{Ledger, Tools, filled};
+use super::types::{ChatCompletion, Choice, Message, ToolCall};
+use crate::chunk::{self, Audio, Chunk, Delta, Extra, FinishReason, Logprobs, RawJson, Usage};
+use crate::{Deviation, DeviationSet, Limit, Limits};
+
+/// Adds up chunks to a [`ChatCompletion`].
+///
+/// ```
+/// use chatwire::{Chunk, completion::Accumulator};
+///
+/// let mut accumulator = Accumulator::new();
+/// let mut chunk = Chunk::from_json(
+///     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}]},
+///         "finish_reason":"tool_calls"}]}"#,
+/// )?;
+/// accumulator.push(&mut chunk);
+/// assert_eq!(chunk.choices[0].delta.tool_calls[0].slot, Some(0));
+/// let completed: Vec<_> = accumulator.completed().map(|completed| completed.call.name()).collect();
+/// assert_eq!(completed, ["f"]);
+/// # Ok::<(), chatwire::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Accumulator {
+    completion: ChatCompletion,
+    /// Beside `completion.choices`, in the same order.
+    states: Vec<State>,
+    /// The calls that the last push completed: the position of the choice, and the slot.
+    completed: Vec<(usize, u32)>,
+    ledger: Ledger,
+    limits: Limits,
+    exceeded: Vec<Limit>,
+    reported: Reported,
+    /// The unknown fields of the last chunk: most streams repeat them in every chunk.
+    last_extra: Extra,
+}
+
+/// The limits that were reported: each is once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reported {
+    choices: bool,
+    index: bool,
+    bytes: bool,
+}
+
+/// What is known of a choice beside the completion.
+#[derive(Debug, Clone, Default)]
+struct State {
+    tools: Tools,
+    /// Content, reasoning, refusal, a call or audio has come: a whole message that comes now is a repetition.
+    is_begun: bool,
+    high: High,
+    last_extra: Extra,
+    calls_reported: bool,
+    index_reported: bool,
+}
+
+/// High halves of surrogate pairs that the texts end with; 0 if none.
+#[derive(Debug, Clone, Copy, Default)]
+struct High {
+    content: u16,
+    refusal: u16,
+    reasoning: u16,
+    transcript: u16,
+}
+
+/// A call that has just become complete.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Completed<'a> {
+    /// The index of its choice.
+    pub choice: u32,
+    /// Its number in the choice, in order of arrival.
+    pub slot: u32,
+    /// The call.
+    pub call: &'a ToolCall,
+}
+
+/// Which tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallRef {
+    /// The index of its choice.
+    pub choice: u32,
+    /// Its number in the choice, in order of arrival.
+    pub slot: u32,
+}
+
+impl Default for Accumulator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Accumulator {
+    /// An accumulator with the default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// An accumulator with these limits: of [`Limits`], all but that of the frame count here.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        Self {
+            completion: ChatCompletion::default(),
+            states: Vec::new(),
+            completed: Vec::new(),
+            ledger: Ledger {
+                deviations: DeviationSet::new(),
+                max_tool_calls: limits.max_tool_calls,
+                max_depth: limits.max_depth,
+                left: limits.max_completion_bytes,
+                is_full: false,
+            },
+            limits,
+            exceeded: Vec::new(),
+            reported: Reported::default(),
+            last_extra: Extra::default(),
+        }
+    }
+
+    /// Adds a chunk. Writes into it: the slot of each tool call fragment, and a whole message that is read in place of
+    /// a delta is moved to the delta.
+    pub fn push(&mut self, chunk: &mut Chunk) {
+        self.begin();
+        self.envelope(chunk);
+        if chunk.skipped.index && !core::mem::replace(&mut self.reported.index, true) {
+            self.exceeded.push(Limit::Index);
+        }
+        if chunk.skipped.count {
+            self.too_many_choices();
+        }
+        for choice in &mut chunk.choices {
+            match self.position(choice.index) {
+                Some(at) => self.choice(at, choice),
+                None => self.too_many_choices(),
+            }
+        }
+        if let Some(usage) = chunk.usage.as_ref().filter(|usage| !usage.is_empty()) {
+            self.usage(usage);
+        }
+        if self.ledger.is_full && !core::mem::replace(&mut self.reported.bytes, true) {
+            self.exceeded.push(Limit::CompletionBytes);
+        }
+    }
+
+    /// The stream ended well: by its end marker, or cleanly with every choice finished. Completes the calls that waited
+    /// for it.
+    ///
+    /// ```
+    /// use chatwire::{Chunk, completion::Accumulator};
+    /// let mut accumulator = Accumulator::new();
+    /// accumulator.push(&mut Chunk::from_json(
+    ///     r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"now","arguments":""}}]},
+    ///         "finish_reason":"tool_calls"}]}"#,
+    /// )?);
+    /// assert_eq!(accumulator.completed().count(), 0);
+    /// accumulator.finish();
+    /// assert_eq!(accumulator.completed().count(), 1);
+    /// # Ok::<(), chatwire::Error>(())
+    /// ```
+    pub fn finish(&mut self) {
+        self.begin();
+        for (at, (choice, state)) in self.completion.choices.iter().zip(&mut self.states).enumerate() {
+            let completed = |slot| self.completed.push((at, slot));
+            let reason = choice.finish_reason.as_ref();
+            state.tools.complete_rest(&choice.message, reason, self.limits.max_depth, completed);
+        }
+    }
+
+    /// The calls that the last [`push`](Self::push) or [`finish`](Self::finish) completed, in order.
+    pub fn completed(&self) -> impl Iterator<Item = Completed<'_>> {
+        (0..self.completed.len()).filter_map(|nth| self.nth_completed(nth))
+    }
+
+    pub(crate) fn nth_completed(&self, nth: usize) -> Option<Completed<'_>> {
+        let (at, slot) = *self.completed.get(nth)?;
+        let choice = self.completion.choices.get(at)?;
+        let call = self.states.get(at)?.tools.call(slot, &choice.message)?;
+        Some(Completed { choice: choice.index, slot, call })
+    }
+
+    /// The limits that the last [`push`](Self::push) exceeded for the first time. The parts over them are not in the
+    /// completion.
+    #[must_use]
+    pub fn exceeded(&self) -> &[Limit] {
+        &self.exceeded
+    }
+
+    /// What the last [`push`](Self::push) tolerated.
+    #[must_use]
+    pub fn deviations(&self) -> DeviationSet {
+        self.ledger.deviations
+    }
+
+    /// The answer so far.
+    #[must_use]
+    pub fn completion(&self) -> &ChatCompletion {
+        &self.completion
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn into_completion(self) -> ChatCompletion {
+        self.completion
+    }
+
+    /// Takes the answer out, and begins a new one.
+    pub fn take_completion(&mut self) -> ChatCompletion {
+        core::mem::replace(self, Self::with_limits(self.limits)).completion
+    }
+
+    /// The indices of the choices that have no finish reason, ascending.
+    pub fn unfinished(&self) -> impl Iterator<Item = u32> + '_ {
+        self.completion.choices.iter().filter(|choice| choice.finish_reason.is_none()).map(|choice| choice.index)
+    }
+
+    /// The calls that are not complete.
+    pub fn incomplete_calls(&self) -> impl Iterator<Item = CallRef> + '_ {
+        let choices = self.completion.choices.iter().zip(&self.states);
+        choices.flat_map(|(choice, state)| {
+            let choice = choice.index;
+            state.tools.incomplete().map(move |slot| CallRef { choice, slot })
+        })
+    }
+
+    fn begin(&mut self) {
+        self.ledger.deviations = DeviationSet::new();
+        self.completed.clear();
+        self.exceeded.clear();
+    }
+
+    /// What a chunk says of the answer as a whole.
+    fn envelope(&mut self, chunk: &Chunk) {
+        let answer = &mut self.completion;
+        if answer.id.is_none() {
+            answer.id = filled(&chunk.id).map(String::from);
+        }
+        answer.created = answer.created.or(chunk.created);
+        replace(&mut answer.model, &chunk.model);
+        replace(&mut answer.service_tier, &chunk.service_tier);
+        replace(&mut answer.system_fingerprint, &chunk.system_fingerprint);
+        if let Some(moderation) = &chunk.moderation {
+            merge_raw(&mut answer.moderation, moderation, &mut self.ledger);
+        }
+        keep_last(&mut answer.extra, &chunk.extra, &mut self.last_extra, &mut self.ledger);
+    }
+
+    /// The place of a choice; a new one where it belongs. None if it would be one too many.
+    fn position(&mut self, index: u32) -> Option<usize> {
+        match self.completion.choices.binary_search_by_key(&index, |choice| choice.index) {
+            Ok(at) => Some(at),
+            Err(_) if self.states.len() >= self.limits.max_choices => None,
+            Err(at) => {
+                // One at a time: a vector's first growth would be four.
+                self.completion.choices.reserve_exact(1);
+                self.states.reserve_exact(1);
+                self.completion.choices.insert(at, Choice { index, ..Choice::default() });
+                self.states.insert(at, State::default());
+                for (completed, _) in self.completed.iter_mut().filter(|(completed, _)| *completed >= at) {
+                    *completed += 1;
+                }
+                Some(at)
+            }
+        }
+    }
+
+    fn too_many_choices(&mut self) {
+        if !core::mem::replace(&mut self.reported.choices, true) {
+            self.exceeded.push(Limit::Choices);
+        }
+    }
+
+    fn choice(&mut self, at: usize, new: &mut chunk::Choice) {
+        let (Some(choice), Some(state)) = (self.completion.choices.get_mut(at), self.states.get_mut(at)) else {
+            return;
+        };
+        let ledger = &mut self.ledger;
+        if !state.is_begun {
+            if let Some(message) = new.message.take() {
+                new.delta = *message;
+            }
+        }
+        if state.delta(&mut choice.message, &mut new.delta, ledger) {
+            new.skipped.count = true;
+        }
+        if new.skipped.count && !core::mem::replace(&mut state.calls_reported, true) {
+            self.exceeded.push(Limit::ToolCalls);
+        }
+        if new.skipped.index && !core::mem::replace(&mut state.index_reported, true) {
+            self.exceeded.push(Limit::Index);
+        }
+        if new.skipped.index || new.skipped.count {
+            state.tools.skipped();
+        }
+        if let Some(new) = &new.logprobs {
+            append_logprobs(choice.logprobs.get_or_insert_default(), new, ledger);
+        }
+        if let Some(new) = &new.finish_reason {
+            finish_reason(&mut choice.finish_reason, new, ledger);
+        }
+        keep_last(&mut choice.extra, &new.extra, &mut state.last_extra, ledger);
+        if choice.finish_reason.is_some() && !state.tools.is_empty() {
+            let completed = |slot| self.completed.push((at, slot));
+            state.tools.complete_finished(&choice.message, self.limits.max_depth, completed);
+        }
+    }
+
+    /// A snapshot, never a sum: the last one counts, but nothing does not replace something.
+    fn usage(&mut self, new: &Usage) {
+        match &mut self.completion.usage {
+            Some(old) if new.is_zero() && !old.is_zero() => self.ledger.note(Deviation::UsageZeroed),
+            Some(old) if old == new => {}
+            old => *old = Some(new.clone()),
+        }
+    }
+}
+
+impl State {
+    /// Adds a delta to the message. True if a tool call in it was one too many.
+    fn delta(&mut self, message: &mut Message, delta: &mut Delta, ledger: &mut Ledger) -> bool {
+        if message.role.is_none() {
+            message.role = filled(&delta.role).map(String::from);
+        }
+        let (high, halves) = (&mut self.high, delta.halves);
+        if let Some(text) = &delta.content {
+            let content = message.content.get_or_insert_default();
+            self.is_begun |= !text.is_empty();
+            ledger.append(content, text, halves.content, &mut high.content);
+        }
+        if let Some(text) = filled(&delta.refusal) {
+            self.is_begun = true;
+            ledger.append(message.refusal.get_or_insert_default(), text, halves.refusal, &mut high.refusal);
+        }
+        if let Some(text) = filled(&delta.reasoning_content) {
+            self.is_begun = true;
+            let reasoning = message.reasoning_content.get_or_insert_default();
+            ledger.append(reasoning, text, halves.reasoning, &mut high.reasoning);
+        }
+        let mut is_too_many = false;
+        for call in &mut delta.tool_calls {
+            self.is_begun = true;
+            is_too_many |= self.tools.add(message, call, ledger).is_err();
+        }
+        if let Some(call) = &delta.function_call {
+            self.is_begun = true;
+            is_too_many |= self.tools.add_legacy(message, call, ledger).is_err();
+        }
+        if let Some(new) = &delta.audio {
+            self.is_begun = true;
+            audio(message.audio.get_or_insert_default(), new, &mut high.transcript, ledger);
+        }
+        append_list(&mut message.annotations, &delta.annotations, ledger);
+        merge_fields(&mut message.extra, &delta.extra, ledger);
+        is_too_many
+    }
+}
+
+/// A text of which the last one counts.
+fn replace(old: &mut Option<String>, new: &Option<String>) {
+    if filled(new).is_some() && old != new {
+        old.clone_from(new);
+    }
+}
+
+/// A later plain `stop` never replaces another reason; else the last one counts.
+fn finish_reason(old: &mut Option<FinishReason>, new: &FinishReason, ledger: &mut Ledger) {
+    match old {
+        Some(old) if old == new => {}
+        Some(old) => {
+            ledger.note(Deviation::FinishReasonChanged);
+            if *new != FinishReason::Stop {
+                *old = new.clone();
+            }
+        }
+        None => *old = Some(new.clone()),
+    }
+}
+
+fn audio(old: &mut Audio, new: &Audio, high: &mut u16, ledger: &mut Ledger) {
+    if old.id.is_none() {
+        old.id = filled(&new.id).map(String::from);
+    }
+    if let Some(data) = &new.data {
+        if ledger.charge(data.len()) {
+            old.data.get_or_insert_default().push_str(data);
+        }
+    }
+    if let Some(transcript) = &new.transcript {
+        ledger.append(old.transcript.get_or_insert_default(), transcript, new.halves, high);
+    }
+    old.expires_at = new.expires_at.or(old.expires_at);
+    merge_fields(&mut old.extra, &new.extra, ledger);
+}
+
+fn append_logprobs(old: &mut Logprobs, new: &Logprobs, ledger: &mut Ledger) {
+    append_list(&mut old.content, &new.content, ledger);
+    append_list(&mut old.refusal, &new.refusal, ledger);
+    merge_fields(&mut old.extra, &new.extra, ledger);
+}
+
+/// Appends the elements of a list.
+fn append_list(old: &mut Option<RawJson>, new: &Option<RawJson>, ledger: &mut Ledger) {
+    let Some(elements) = new.as_ref().and_then(RawJson::elements) else {
+        return;
+    };
+    if !ledger.charge(elements.len() + 1) {
+        return;
+    }
+    let old = old.get_or_insert_with(|| RawJson::new("[]"));
+    if !elements.is_empty() {
+        old.append(elements);
+    }
+}
+
+/// Merges the unknown fields of a delta.
+fn merge_fields(old: &mut Extra, new: &Extra, ledger: &mut Ledger) {
+    if new.is_empty() {
+        return;
+    }
+    old.merge_with(|fields| {
+        for (key, raw) in new.entries() {
+            let Ok(value) = serde_json::from_str::<Value>(raw) else {
+                continue;
+            };
+            if ledger.charge(weight(&value)) {
+                merge(fields, key, value);
+            }
+        }
+    });
+}
+
+/// The unknown fields of a chunk or a choice: of each the last counts. Errors are no part of the answer.
+fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: &mut Ledger) {
+    if new.is_empty() || new.is_same_text(last) {
+        return;
+    }
+    last.copy_from(new);
+    old.merge_with(|fields| {
+        for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
+            let Ok(value) = serde_json::from_str::<Value>(raw) else {
+                continue;
+            };
+            let held = fields.get(key).map_or(0, weight);
+            if !value.is_null() && ledger.charge(weight(&value).saturating_sub(held)) {
+                fields.insert(key.into(), value);
+            }
+        }
+    });
+}
+
+/// Moderation of the input may come before that of the output.
+fn merge_raw(old: &mut Option<RawJson>, new: &RawJson, ledger: &mut Ledger) {
+    let decoded = |raw: &RawJson| raw.decode::<Value>().ok();
+    let merged = match (old.as_ref().and_then(decoded), decoded(new)) {
+        (Some(Value::Object(mut old)), Some(Value::Object(new))) => {
+            old.extend(new.into_iter().filter(|(_, value)| !value.is_null()));
+            RawJson::from(&Value::Object(old))
+        }
+        _ => new.clone(),
+    };
+    if ledger.charge(merged.as_str().len()) {
+        *old = Some(merged);
+    }
+}

@@ -1,0 +1,421 @@
+//! From lines to frames: fields, blank lines, the size limit.
+
+use alloc::string::String;
+use core::ops::Range;
+
+use super::lines::{KEPT_CAPACITY, Line, Lines, Span};
+use crate::{Error, Limit, Limits};
+
+/// One dispatched event of an event stream (WHATWG's "event"; here that word is [`Event`](crate::Event)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame<'a> {
+    /// The event name; `message` where the stream gives none.
+    pub event: &'a str,
+    /// The data lines, joined with LF.
+    pub data: &'a str,
+    /// The last event ID as of this frame; empty where none was sent. It is sticky.
+    pub id: &'a str,
+    /// The last valid reconnection time as of this frame, in milliseconds. It is sticky.
+    pub retry: Option<u64>,
+    /// Whether the frame's blank line came. WHATWG drops a frame without.
+    pub terminated: bool,
+    /// From the first byte of the first data, event, id or retry line to just past the byte that dispatched the frame,
+    /// in bytes from the start of the stream. An LF after a dispatching CR is not in it: so it is the same for every
+    /// cut. Of an unterminated frame: to the end of the input.
+    pub range: Range<u64>,
+}
+
+/// Reads frames from bytes that come in any pieces.
+///
+/// Time is linear in the bytes, however they are cut. Memory: the bytes fed and not yet read, and one frame.
+///
+/// ```
+/// let mut decoder = chatwire::sse::Decoder::new();
+/// decoder.feed(b"id: 7\nretry: 1500\n\ndata: a\r\rdata: cut off");
+/// assert_eq!(decoder.next_frame().unwrap().unwrap().data, "a");
+/// assert!(decoder.next_frame().is_none());
+/// assert_eq!((decoder.last_event_id(), decoder.retry()), ("7", Some(1500)));
+/// decoder.finish();
+/// let last = decoder.next_frame().unwrap().unwrap();
+/// assert_eq!((last.data, last.terminated), ("cut off", false));
+/// assert!(decoder.next_frame().is_none());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    lines: Lines,
+    max_frame_bytes: usize,
+    lend_strays: bool,
+    block: Block,
+    /// The block is over a limit; its lines are dropped up to the blank line.
+    skipping: bool,
+    /// The input broke: what is not terminated is not read.
+    aborted: bool,
+    /// The bytes of the last frame, dispatched: `block.data` holds its text until the next one is asked for.
+    dispatched: Option<Dispatched>,
+    event: String,
+    id: String,
+    retry: Option<u64>,
+    stray: String,
+    stray_range: Range<u64>,
+    invalid_utf8: bool,
+    fields: u64,
+}
+
+/// The fields read since the last blank line.
+#[derive(Debug, Clone, Default)]
+struct Block {
+    start: Option<u64>,
+    event: String,
+    data: String,
+    has_data: bool,
+    id: String,
+    has_id: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Dispatched {
+    terminated: bool,
+    range: Range<u64>,
+}
+
+/// What `advance` came upon.
+#[derive(Debug)]
+pub(crate) enum Advance {
+    Frame,
+    Stray,
+    TooLarge(u64),
+}
+
+/// A line that is no field.
+#[derive(Debug)]
+pub(crate) struct Stray<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) range: Range<u64>,
+    /// Whether data lines of a frame have come before it, but not yet its blank line.
+    pub(crate) in_frame: bool,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder with the default [`Limits::max_frame_bytes`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_max_frame_bytes(Limits::default().max_frame_bytes)
+    }
+
+    /// A decoder whose lines, and whose frames' data, are at most this many bytes.
+    ///
+    /// ```
+    /// let mut decoder = chatwire::sse::Decoder::with_max_frame_bytes(16);
+    /// decoder.feed(b"data: far too long for it\n\ndata: short\n\n");
+    /// let error = decoder.next_frame().unwrap().unwrap_err();
+    /// assert_eq!(error.kind(), chatwire::ErrorKind::TooLarge);
+    /// assert_eq!(decoder.next_frame().unwrap().unwrap().data, "short");
+    /// ```
+    #[must_use]
+    pub fn with_max_frame_bytes(max_frame_bytes: usize) -> Self {
+        Self {
+            lines: Lines::default(),
+            max_frame_bytes,
+            lend_strays: false,
+            block: Block::default(),
+            skipping: false,
+            aborted: false,
+            dispatched: None,
+            event: String::new(),
+            id: String::new(),
+            retry: None,
+            stray: String::new(),
+            stray_range: 0..0,
+            invalid_utf8: false,
+            fields: 0,
+        }
+    }
+
+    /// As `with_max_frame_bytes`, and lines with an unknown field name are handed out too.
+    pub(crate) fn with_strays(max_frame_bytes: usize) -> Self {
+        Self { lend_strays: true, ..Self::with_max_frame_bytes(max_frame_bytes) }
+    }
+
+    /// Stores bytes, cut anywhere. Never fails and never parses; an empty slice changes nothing. After
+    /// [`finish`](Self::finish) bytes are ignored.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.lines.feed(bytes);
+    }
+
+    /// The input ended. An unterminated last frame comes out now. Calling it twice changes nothing.
+    pub fn finish(&mut self) {
+        self.lines.finish();
+    }
+
+    /// The input broke: an unterminated frame is not read.
+    pub(crate) fn abort(&mut self) {
+        self.aborted |= !self.lines.is_finished();
+        self.lines.finish();
+    }
+
+    /// Ready for the next stream; buffers are kept.
+    pub fn reset(&mut self) {
+        self.lines.reset();
+        self.block.clear();
+        self.id.clear();
+        self.retry = None;
+        self.dispatched = None;
+        self.skipping = false;
+        self.aborted = false;
+        self.invalid_utf8 = false;
+        self.fields = 0;
+    }
+
+    /// The next frame, or none: feed more, or it is over.
+    ///
+    /// # Errors
+    /// [`TooLarge`](crate::ErrorKind::TooLarge) in place of a frame that is over the limit. The next call goes on after
+    /// that frame.
+    pub fn next_frame(&mut self) -> Option<Result<Frame<'_>, Error>> {
+        match self.advance()? {
+            Advance::TooLarge(offset) => Some(Err(Error::too_large(offset, Limit::FrameBytes))),
+            Advance::Frame | Advance::Stray => self.frame().map(Ok),
+        }
+    }
+
+    /// The last event ID that a block set, as a client would send it in `Last-Event-ID`; empty if none.
+    #[must_use]
+    pub fn last_event_id(&self) -> &str {
+        &self.id
+    }
+
+    /// The last valid reconnection time, in milliseconds; also from a block without data.
+    #[must_use]
+    pub fn retry(&self) -> Option<u64> {
+        self.retry
+    }
+
+    /// The frame that `advance` came upon last.
+    pub(crate) fn frame(&self) -> Option<Frame<'_>> {
+        let Dispatched { terminated, range } = self.dispatched.as_ref()?;
+        Some(Frame {
+            event: if self.event.is_empty() { "message" } else { &self.event },
+            data: &self.block.data,
+            id: &self.id,
+            retry: self.retry,
+            terminated: *terminated,
+            range: range.clone(),
+        })
+    }
+
+    /// The stray line that `advance` came upon last.
+    pub(crate) fn stray(&self) -> Stray<'_> {
+        Stray { text: &self.stray, range: self.stray_range.clone(), in_frame: self.block.has_data }
+    }
+
+    /// How many data, event, id and retry lines were read: the evidence that this is an event stream at all.
+    pub(crate) const fn fields(&self) -> u64 {
+        self.fields
+    }
+
+    /// How many bytes were fed.
+    pub(crate) const fn fed(&self) -> u64 {
+        self.lines.fed()
+    }
+
+    /// Whether bytes that are no UTF-8 were met since the last call.
+    pub(crate) fn take_invalid_utf8(&mut self) -> bool {
+        core::mem::take(&mut self.invalid_utf8)
+    }
+
+    /// Dispatches the data that has come so far as if a blank line had come after the stray line.
+    pub(crate) fn dispatch_pending(&mut self) -> bool {
+        let end = self.stray_range.end;
+        self.dispatch(end, true)
+    }
+
+    /// Where the line in progress starts, and whether it is plainly no field, no comment and longer than a field name.
+    pub(crate) fn partial_stray(&mut self) -> Option<Range<u64>> {
+        let Some(Line::Partial(span)) = self.lines.next_line() else {
+            return None;
+        };
+        let line = self.lines.get(span);
+        let name = line.iter().position(|byte| *byte == b':').map_or(line, |at| line.get(..at).unwrap_or_default());
+        let is_stray = line.len() > "error".len() && !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry");
+        is_stray.then(|| span.range())
+    }
+
+    /// Goes to the next frame, stray line or fault.
+    pub(crate) fn advance(&mut self) -> Option<Advance> {
+        if self.dispatched.take().is_some() {
+            self.block.data.clear();
+        }
+        loop {
+            match self.lines.next_line() {
+                Some(Line::Whole(span)) => {
+                    if let Some(found) = self.line(span) {
+                        return Some(found);
+                    }
+                }
+                Some(Line::Dropped) => {}
+                Some(Line::Partial(span)) => {
+                    if !self.lines.is_finished() {
+                        return self.partial(span);
+                    }
+                    self.lines.take_partial();
+                    if self.aborted {
+                        continue;
+                    }
+                    if let Some(found) = self.line(span) {
+                        return Some(found);
+                    }
+                }
+                None => {
+                    if self.lines.is_finished() && !self.aborted && self.dispatch(self.lines.fed(), false) {
+                        return Some(Advance::Frame);
+                    }
+                    self.shrink();
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// A line whose end has not come: nobody waits for the end of a comment, nor of a line over the limit.
+    fn partial(&mut self, span: Span) -> Option<Advance> {
+        let is_comment = self.lines.get(span).first() == Some(&b':');
+        let is_too_large = span.len() > self.max_frame_bytes;
+        if is_comment || self.skipping {
+            self.lines.drop_partial();
+        } else if is_too_large {
+            self.lines.drop_partial();
+            return Some(self.too_large(span.offset));
+        }
+        None
+    }
+
+    fn line(&mut self, span: Span) -> Option<Advance> {
+        let line = self.lines.get(span);
+        if line.is_empty() {
+            self.skipping = false;
+            return self.dispatch(span.offset + 1, true).then_some(Advance::Frame);
+        }
+        if self.skipping || line.first() == Some(&b':') {
+            return None;
+        }
+        if line.len() > self.max_frame_bytes {
+            return Some(self.too_large(span.offset));
+        }
+        let (name, value) = match memchr::memchr(b':', line) {
+            Some(colon) => {
+                let value = line.get(colon + 1..).unwrap_or_default();
+                (line.get(..colon).unwrap_or_default(), value.strip_prefix(b" ").unwrap_or(value))
+            }
+            None => (line, &[][..]),
+        };
+        let block = &mut self.block;
+        let is_valid = match name {
+            b"data" => {
+                if block.has_data {
+                    block.data.push('\n');
+                }
+                block.has_data = true;
+                push_decoded(&mut block.data, value)
+            }
+            b"event" => {
+                block.event.clear();
+                push_decoded(&mut block.event, value)
+            }
+            b"id" => {
+                if memchr::memchr(0, value).is_none() {
+                    block.id.clear();
+                    block.has_id = true;
+                    push_decoded(&mut block.id, value)
+                } else {
+                    true
+                }
+            }
+            b"retry" => {
+                self.retry = milliseconds(value).or(self.retry);
+                true
+            }
+            _ => {
+                if !self.lend_strays {
+                    return None;
+                }
+                self.stray.clear();
+                self.invalid_utf8 |= !push_decoded(&mut self.stray, line);
+                self.stray_range = span.range();
+                return Some(Advance::Stray);
+            }
+        };
+        self.invalid_utf8 |= !is_valid;
+        self.fields += 1;
+        let start = *block.start.get_or_insert(span.offset);
+        if block.data.len() > self.max_frame_bytes {
+            return Some(self.too_large(start));
+        }
+        None
+    }
+
+    /// The end of a block: its id counts in any case, a frame it is only with data.
+    fn dispatch(&mut self, end: u64, terminated: bool) -> bool {
+        let block = &mut self.block;
+        if core::mem::take(&mut block.has_id) {
+            core::mem::swap(&mut self.id, &mut block.id);
+        }
+        core::mem::swap(&mut self.event, &mut block.event);
+        block.event.clear();
+        let start = block.start.take();
+        let has_data = core::mem::take(&mut block.has_data);
+        self.dispatched = start.filter(|_| has_data).map(|start| Dispatched { terminated, range: start..end });
+        has_data
+    }
+
+    fn too_large(&mut self, at: u64) -> Advance {
+        let start = self.block.start.unwrap_or(at);
+        self.block.clear();
+        self.skipping = true;
+        Advance::TooLarge(start)
+    }
+
+    /// All was read: large buffers are given back.
+    fn shrink(&mut self) {
+        self.lines.shrink();
+        if !self.block.has_data && self.block.data.capacity() > KEPT_CAPACITY {
+            self.block.data = String::new();
+        }
+    }
+}
+
+impl Block {
+    fn clear(&mut self) {
+        self.start = None;
+        self.event.clear();
+        self.data.clear();
+        self.has_data = false;
+        self.id.clear();
+        self.has_id = false;
+    }
+}
+
+/// Appends bytes as UTF-8; each invalid sequence as U+FFFD, as the Encoding standard counts them. False if there was one.
+fn push_decoded(text: &mut String, bytes: &[u8]) -> bool {
+    if let Ok(valid) = simdutf8::basic::from_utf8(bytes) {
+        text.push_str(valid);
+        true
+    } else {
+        text.push_str(&String::from_utf8_lossy(bytes));
+        false
+    }
+}
+
+/// ASCII digits only; a number over u64 is no valid time either.
+fn milliseconds(value: &[u8]) -> Option<u64> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    core::str::from_utf8(value).ok()?.parse().ok()
+}

@@ -1,0 +1,196 @@
+//! Finds the ends of lines in bytes that come in any pieces, and looks at each byte once.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// A buffer larger than this is given back when it is empty.
+pub(super) const KEPT_CAPACITY: usize = 64 << 10;
+
+/// The bytes fed and not yet read, and how far they have been searched.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lines {
+    bytes: Vec<u8>,
+    /// Where the line being read starts in `bytes`.
+    start: usize,
+    /// Up to where `bytes` is known to hold no line end. Without it small reads would take quadratic time.
+    searched: usize,
+    /// Where `bytes` starts in the stream.
+    base: u64,
+    state: State,
+    finished: bool,
+    /// Bytes that were compared with a line end, for the test of linearity.
+    #[cfg(test)]
+    pub(super) examined: u64,
+}
+
+/// What has been read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing: a byte order mark may come.
+    #[default]
+    Nothing,
+    /// A whole line, or a part of one.
+    Line,
+    /// A CR that ended a line: an LF that follows it belongs to it.
+    PostCr,
+    /// The head of a line that nobody wants; the rest of it is dropped as it comes.
+    Dropping,
+}
+
+/// A line, or the head of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A whole line.
+    Whole(Span),
+    /// The end of a line that was dropped.
+    Dropped,
+    /// All there is of a line whose end has not come.
+    Partial(Span),
+}
+
+/// A line's place in the buffer. Good until the next feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    start: usize,
+    end: usize,
+    /// Where the line starts in the stream.
+    pub(super) offset: u64,
+}
+
+impl Span {
+    pub(super) const fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    pub(super) const fn range(self) -> Range<u64> {
+        self.offset..self.offset + self.len() as u64
+    }
+}
+
+impl Lines {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        if self.finished || bytes.is_empty() {
+            return;
+        }
+        if self.start == self.bytes.len() {
+            self.base = self.offset();
+            if self.bytes.capacity() > KEPT_CAPACITY {
+                self.bytes = Vec::new();
+            }
+            self.bytes.clear();
+            (self.start, self.searched) = (0, 0);
+        } else if self.start > self.bytes.len() / 2 {
+            // What is moved is less than what was read since the last time, so all moves together are linear.
+            self.base = self.offset();
+            let rest = self.bytes.len() - self.start + bytes.len();
+            if self.bytes.capacity() > KEPT_CAPACITY.max(rest.saturating_mul(4)) {
+                self.bytes = self.bytes.get(self.start..).unwrap_or_default().to_vec();
+            } else {
+                self.bytes.drain(..self.start);
+            }
+            self.searched = self.searched.saturating_sub(self.start);
+            self.start = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    pub(super) const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Where the next byte to be read lies in the stream.
+    pub(super) const fn offset(&self) -> u64 {
+        self.base + self.start as u64
+    }
+
+    /// How many bytes were fed.
+    pub(super) const fn fed(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+
+    pub(super) fn get(&self, span: Span) -> &[u8] {
+        self.bytes.get(span.start..span.end).unwrap_or_default()
+    }
+
+    /// The next line; the head of one if its end has not come; none if nothing is there.
+    pub(super) fn next_line(&mut self) -> Option<Line> {
+        if self.state == State::Nothing && !self.skip_bom() {
+            return None;
+        }
+        if self.state == State::PostCr {
+            match self.bytes.get(self.start) {
+                Some(b'\n') => self.start += 1,
+                Some(_) => {}
+                None => return None,
+            }
+            self.state = State::Line;
+        }
+        let from = self.start.max(self.searched);
+        let unsearched = self.bytes.get(from..).unwrap_or_default();
+        let found = memchr::memchr2(b'\n', b'\r', unsearched);
+        #[cfg(test)]
+        {
+            self.examined += found.map_or(unsearched.len(), |at| at + 1) as u64;
+        }
+        let Some(end) = found.map(|at| from + at) else {
+            self.searched = self.bytes.len();
+            if self.state == State::Dropping {
+                self.start = self.bytes.len();
+            }
+            let span = self.span(self.bytes.len());
+            return (span.len() > 0).then_some(Line::Partial(span));
+        };
+        let span = self.span(end);
+        let dropped = self.state == State::Dropping;
+        self.state = if self.bytes.get(end) == Some(&b'\r') { State::PostCr } else { State::Line };
+        self.start = end + 1;
+        Some(if dropped { Line::Dropped } else { Line::Whole(span) })
+    }
+
+    /// Reads the partial line as it is: the input has ended.
+    pub(super) fn take_partial(&mut self) {
+        self.start = self.bytes.len();
+    }
+
+    /// Drops the line being read, as far as it has come and as it comes.
+    pub(super) fn drop_partial(&mut self) {
+        self.start = self.bytes.len();
+        self.state = State::Dropping;
+    }
+
+    /// Gives a large buffer back if all of it was read.
+    pub(super) fn shrink(&mut self) {
+        if self.start == self.bytes.len() && self.bytes.capacity() > KEPT_CAPACITY {
+            self.base = self.offset();
+            self.bytes = Vec::new();
+            (self.start, self.searched) = (0, 0);
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        let mut bytes = core::mem::take(&mut self.bytes);
+        bytes.clear();
+        *self = Self { bytes, ..Self::default() };
+        self.shrink();
+    }
+
+    fn span(&self, end: usize) -> Span {
+        Span { start: self.start, end, offset: self.offset() }
+    }
+
+    /// False while it is open whether a byte order mark comes.
+    fn skip_bom(&mut self) -> bool {
+        if self.bytes.starts_with(BOM) {
+            self.start = BOM.len();
+        } else if BOM.starts_with(&self.bytes) && !self.finished {
+            return false;
+        }
+        self.state = State::Line;
+        true
+    }
+}

@@ -1,0 +1,632 @@
+//! A naive oracle: the reading rules, written to be checked by eye. It takes a whole body at once, splits it into lines and
+//! parses every payload into a tree. Nothing in it is incremental, fast, or shared with the crate.
+//! Not modelled: limits in bytes, offsets, events and their order, and what is kept in `extra`.
+#![allow(dead_code, unreachable_pub, clippy::std_instead_of_alloc)] // not every test needs all of it
+#![cfg_attr(rustfmt, rustfmt_skip)] // laid out by hand, 130 wide: it is to be read at a sitting
+
+use std::collections::BTreeMap;
+
+/// One dispatched event of the event stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    pub event: String,
+    pub data: String,
+    pub id: String,
+    pub retry: Option<u64>,
+    pub terminated: bool,
+}
+
+/// The frames of a body by WHATWG's rules; after them, with `terminated: false`, a last block whose blank line never came.
+pub fn frames(body: &[u8]) -> Vec<Frame> {
+    let (mut frames, mut id, mut retry) = (Vec::new(), String::new(), None);
+    let (mut data, mut event) = (Vec::new(), "");
+    let (lines, end_of_body) = (lines(body), ("", false));
+    for (line, terminated) in lines.iter().map(|line| (line.as_str(), true)).chain([end_of_body]) {
+        match field(line) {
+            ("data", value) => data.push(value),
+            ("event", value) => event = value,
+            ("id", value) if !value.contains('\0') => id = value.to_string(),
+            ("retry", value) if all_digits(value) => retry = value.parse().ok().or(retry),
+            _ => {}
+        }
+        if line.is_empty() {
+            if !data.is_empty() {
+                let event = if event.is_empty() { "message" } else { event }.to_string();
+                frames.push(Frame { event, data: data.join("\n"), id: id.clone(), retry, terminated });
+            }
+            (data, event) = (Vec::new(), "");
+        }
+    }
+    frames
+}
+
+/// What a right reader makes of a stream. The maps are by choice index and have no empty texts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Answer {
+    pub content: BTreeMap<u32, String>,
+    pub reasoning: BTreeMap<u32, String>,
+    pub refusal: BTreeMap<u32, String>,
+    pub tool_calls: BTreeMap<u32, Vec<Call>>,
+    pub finish: BTreeMap<u32, String>,
+    pub usage: BTreeMap<String, u64>, // prompt_tokens, completion_tokens, total_tokens: those that came
+    pub chunks: u64,
+    pub done_marker: bool,
+    pub server_error: Option<String>, // the message of the first
+    pub malformed: u64,
+    pub ending_done: bool, // [DONE] came, or there are choices and each has a finish reason
+}
+
+/// A tool call (`arguments` is also a custom tool's input), or the legacy function call: no id, last in the list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+pub fn read(body: &[u8]) -> Answer {
+    let mut reader = Reader::default();
+    reader.body(&lines(body));
+    reader.answer()
+}
+
+// ---------- lines
+
+/// The lines of a body without their ends; an incomplete last line is one too.
+fn lines(body: &[u8]) -> Vec<String> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let text = String::from_utf8_lossy(body).replace("\r\n", "\n").replace('\r', "\n");
+    text.split_terminator('\n').map(String::from).collect()
+}
+
+/// Name and value of a field line. The name of a comment is "".
+fn field(line: &str) -> (&str, &str) {
+    let (name, value) = line.split_once(':').unwrap_or((line, ""));
+    (name, value.strip_prefix(' ').unwrap_or(value))
+}
+
+fn all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+// ---------- JSON
+
+/// UTF-16, so that the halves of a surrogate pair can come in two deltas and meet here.
+type Text = Vec<u16>;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Json {
+    Null,
+    Bool(bool),
+    Number(String), // as written, so nothing is out of range
+    Text(Text),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>), // in the order of the text
+}
+
+static NULL: Json = Json::Null;
+const MAX_DEPTH: usize = 128;
+
+impl Json {
+    /// A field of an object; null if it is absent or this is no object.
+    fn get(&self, key: &str) -> &Self {
+        let Self::Object(fields) = self else { return &NULL };
+        fields.iter().find(|(name, _)| name == key).map_or(&NULL, |(_, value)| value)
+    }
+    /// The text, or "" for anything else: to every rule "" is absent.
+    fn text(&self) -> &[u16] {
+        if let Self::Text(text) = self { text } else { &[] }
+    }
+    fn string(&self) -> String {
+        String::from_utf16_lossy(self.text())
+    }
+    fn items(&self) -> &[Self] {
+        if let Self::List(items) = self { items } else { &[] }
+    }
+    fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+    /// What ends it in the text, if it is a list or an object.
+    fn end(&self) -> Option<&'static str> {
+        match self {
+            Self::List(_) => Some("]"),
+            Self::Object(_) => Some("}"),
+            _ => None,
+        }
+    }
+    /// Null, false, zero or empty.
+    fn is_nothing(&self) -> bool {
+        matches!(self.compact().as_str(), "null" | "false" | "\"\"" | "[]" | "{}")
+            || matches!(self, Self::Number(number) if number.parse() == Ok(0.0))
+    }
+    /// An index is an integer or digits; one that is too large stays too large.
+    fn index(&self) -> Option<u64> {
+        let text = if let Self::Number(number) = self { number.clone() } else { self.string() };
+        all_digits(&text).then(|| text.parse().unwrap_or(u64::MAX))
+    }
+    /// A count is digits or a float of at least 0; out of range is none.
+    fn count(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) if !all_digits(number) => format!("{:.0}", number.parse::<f64>().ok()?.trunc()).parse().ok(),
+            Self::Number(number) => number.parse().ok(),
+            _ => Some(self.string()).filter(|text| all_digits(text))?.parse().ok(),
+        }
+    }
+    /// Written without spaces: keys in their order, numbers as they came, non-ASCII as is.
+    fn compact(&self) -> String {
+        let quote = |text: &str| serde_json::Value::from(text).to_string();
+        match self {
+            Self::Null => "null".to_string(),
+            Self::Bool(value) => value.to_string(),
+            Self::Number(number) => number.clone(),
+            Self::Text(_) => quote(&self.string()),
+            Self::List(items) => format!("[{}]", items.iter().map(Self::compact).collect::<Vec<_>>().join(",")),
+            Self::Object(fields) => {
+                let fields: Vec<_> = fields.iter().map(|(key, value)| quote(key) + ":" + &value.compact()).collect();
+                format!("{{{}}}", fields.join(","))
+            }
+        }
+    }
+}
+
+/// A JSON parser over the rest of a text. Beyond JSON it takes `NaN`, `Infinity` and `-Infinity` (as null), and says so.
+struct Parser<'a> {
+    rest: &'a str,
+    repaired: bool,
+}
+
+impl Parser<'_> {
+    fn eat(&mut self, prefix: &str) -> bool {
+        let rest = self.rest.strip_prefix(prefix);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+    fn token(&mut self, token: &str) -> bool {
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        self.eat(token)
+    }
+    /// One value. A list or object inside 128 others is read and becomes null. No recursion: a body may be all `[`.
+    fn value(&mut self) -> Option<Json> {
+        let mut open: Vec<(Json, String)> = Vec::new(); // outermost first, each with the key that waits for its value
+        loop {
+            let mut value = if self.token("[") {
+                Json::List(Vec::new())
+            } else if self.token("{") {
+                Json::Object(Vec::new())
+            } else {
+                self.scalar()?
+            };
+            if value.end().is_some_and(|end| !self.token(end)) {
+                let key = self.key(&value)?;
+                open.push((value, key));
+                continue;
+            }
+            // it is whole: it goes into the container around it, and that one, if it ends here, into the next
+            loop {
+                if value.end().is_some() && open.len() >= MAX_DEPTH {
+                    value = Json::Null;
+                }
+                let Some((mut around, key)) = open.pop() else { return Some(value) };
+                match &mut around {
+                    Json::Object(fields) => match fields.iter_mut().find(|(name, _)| *name == key) {
+                        Some(field) => field.1 = value, // duplicate keys: the last wins
+                        None => fields.push((key, value)),
+                    },
+                    Json::List(items) => items.push(value),
+                    _ => return None,
+                }
+                if self.token(",") {
+                    let key = self.key(&around)?;
+                    open.push((around, key));
+                    break;
+                }
+                self.token(around.end()?).then_some(())?;
+                value = around;
+            }
+        }
+    }
+    /// The key of the next field of an object. A list has none.
+    fn key(&mut self, container: &Json) -> Option<String> {
+        if !container.is_object() {
+            return Some(String::new());
+        }
+        let key = self.token("\"").then(|| self.quoted())??;
+        self.token(":").then(|| String::from_utf16_lossy(&key))
+    }
+    fn scalar(&mut self) -> Option<Json> {
+        if self.eat("\"") {
+            return self.quoted().map(Json::Text);
+        }
+        let words = [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))];
+        let beyond = ["NaN", "Infinity", "-Infinity"].map(|word| (word, Json::Null));
+        if let Some((word, value)) = words.into_iter().chain(beyond).find(|(word, _)| self.eat(word)) {
+            self.repaired |= word.ends_with(['N', 'y']);
+            return Some(value);
+        }
+        let start = self.rest;
+        self.eat("-");
+        (self.eat("0") || self.digits()).then_some(())?;
+        (!self.eat(".") || self.digits()).then_some(())?;
+        if self.eat("e") || self.eat("E") {
+            let _sign = self.eat("+") || self.eat("-");
+            self.digits().then_some(())?;
+        }
+        Some(Json::Number(start.strip_suffix(self.rest)?.to_string()))
+    }
+    fn digits(&mut self) -> bool {
+        let before = self.rest;
+        self.rest = before.trim_start_matches(|c: char| c.is_ascii_digit());
+        self.rest != before
+    }
+    /// The rest of a string whose opening quote is eaten.
+    fn quoted(&mut self) -> Option<Text> {
+        let mut text = Text::new();
+        loop {
+            match self.char()? {
+                '"' => return Some(text),
+                '\\' if self.eat("u") => {
+                    let (hex, rest) = self.rest.split_at_checked(4)?;
+                    let hex = Some(hex).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
+                    text.push(u16::from_str_radix(hex, 16).ok()?);
+                    self.rest = rest;
+                }
+                '\\' => {
+                    let at = "\"\\/bfnrt".find(self.char()?)?;
+                    text.push(u16::from(*b"\"\\/\x08\x0c\n\r\t".get(at)?));
+                }
+                c if c < ' ' => return None,
+                c => text.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+            }
+        }
+    }
+    fn char(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let c = chars.next();
+        self.rest = chars.as_str();
+        c
+    }
+}
+
+/// Arguments that are one whole JSON object or array, and nothing but JSON.
+fn whole(arguments: &[u16]) -> Option<Json> {
+    let text = String::from_utf16_lossy(arguments);
+    let mut parser = Parser { rest: &text, repaired: false };
+    let value = parser.value().filter(|value| value.end().is_some())?;
+    (parser.token("") && parser.rest.is_empty() && !parser.repaired).then_some(value)
+}
+
+// ---------- payloads
+
+#[derive(PartialEq)]
+enum Item {
+    Value(Json),
+    Done,
+    Bad,
+}
+
+/// A text that is JSON values one after another, and `[DONE]` at most as the last thing; none if anything else is in it.
+fn sequence(text: &str) -> Option<Vec<Item>> {
+    let (mut parser, mut items) = (Parser { rest: text, repaired: false }, Vec::new());
+    loop {
+        if parser.token("[DONE]") || parser.token("\"[DONE]\"") {
+            items.push(Item::Done);
+            return parser.rest.trim().is_empty().then_some(items);
+        }
+        if parser.rest.is_empty() {
+            return Some(items);
+        }
+        items.push(Item::Value(parser.value()?));
+    }
+}
+
+/// The same, where a bad place costs its line only. Lines that are all bad are one bad payload.
+fn sequence_by_line(text: &str) -> Vec<Item> {
+    let mut items: Vec<Item> = text.split('\n').flat_map(|line| sequence(line).unwrap_or(vec![Item::Bad])).collect();
+    let last = items.len().saturating_sub(1);
+    // the marker is the last thing in its frame, or it is no marker
+    items.iter_mut().take(last).filter(|item| **item == Item::Done).for_each(|item| *item = Item::Bad);
+    if items.iter().all(|item| *item == Item::Bad) { vec![Item::Bad] } else { items }
+}
+
+/// The first that is not empty, or else an empty one.
+fn first<T: Default + PartialEq, const N: usize>(candidates: [T; N]) -> T {
+    candidates.into_iter().find(|candidate| *candidate != T::default()).unwrap_or_default()
+}
+
+/// The message in an error value: a text, or an object with anything in it. "" if it is no error.
+fn message(error: &Json) -> String {
+    let Json::Object(fields) = error else { return error.string() };
+    let text = first(["message", "msg", "error_msg", "detail"].map(|key| error.get(key).string()));
+    if text.is_empty() && fields.iter().any(|(_, value)| !value.is_nothing()) { error.compact() } else { text }
+}
+
+/// The message of a payload that reports an error. "" if it reports none.
+fn error(payload: &Json, event: &str) -> String {
+    let string = |key: &str| payload.get(key).string();
+    let is_code = |json: &Json| !json.is_nothing() && json.string() != "0";
+    let (base, header) = (payload.get("base_resp"), payload.get("header"));
+    let choices = payload.get("choices").items();
+    let base =
+        if is_code(base.get("status_code")) { first([base.get("status_msg").string(), "error".into()]) } else { String::new() };
+    let in_choice = choices.iter().map(|choice| message(choice.get("error"))).find(|text| !text.is_empty()).unwrap_or_default();
+    let in_groq = message(payload.get("x_groq").get("error"));
+    let found = first([message(payload.get("error")), base, string("error_msg"), string("error_message"), in_choice, in_groq]);
+    if !found.is_empty() || !choices.is_empty() {
+        return found; // only these count beside choices
+    }
+    let in_list = payload.get("errors").items().first().map(message).unwrap_or_default();
+    let found = first([in_list, if is_code(header.get("code")) { message(header) } else { String::new() }]);
+    if !found.is_empty() || payload.get("usage").is_object() {
+        return found; // and these beside a usage
+    }
+    if string("object") == "error" || string("type") == "error" || event == "error" {
+        return first([message(payload), "error".into()]);
+    }
+    let in_details = payload.get("detail").items().first().map(|detail| detail.get("msg").string()).unwrap_or_default();
+    let coded = if is_code(payload.get("code")) { first([string("message"), string("msg")]) } else { String::new() };
+    first([string("detail"), in_details, coded])
+}
+
+// ---------- the answer
+
+const MAX_CHOICES: usize = 128;
+const MAX_TOOL_CALLS: usize = 128;
+/// The index of the legacy function call: after every index of the wire.
+const FUNCTION_CALL: u64 = 1 << 32;
+
+#[derive(Default)]
+struct Reader {
+    choices: BTreeMap<u32, Choice>,
+    answer: Answer,
+}
+
+#[derive(Default)]
+struct Choice {
+    content: Text,
+    reasoning: Text,
+    refusal: Text,
+    audio: bool,
+    finish: String,
+    slots: Vec<Slot>, // in order of arrival
+    by_index: BTreeMap<u64, usize>,
+    last: Option<usize>,
+}
+
+/// A tool call as it grows; "" is absent.
+#[derive(Default)]
+struct Slot {
+    order: u64,
+    id: Text,
+    name: Text,
+    arguments: Text,
+    custom: bool,
+    completed: bool, // its completion is out: what comes late changes nothing
+}
+
+impl Reader {
+    fn body(&mut self, lines: &[String]) {
+        let lines = lines.iter().map(String::as_str).filter(|line| !line.starts_with(':')); // comments are nothing, anywhere
+        if !lines.clone().any(|line| matches!(field(line).0, "data" | "event" | "id" | "retry")) {
+            return self.bare(&lines.collect::<Vec<_>>().join("\n")); // no event stream: JSON, or one fault
+        }
+        let (mut data, mut event) = (Vec::new(), "");
+        let mut run = Vec::new(); // of bare lines that begins like JSON
+        for line in lines.chain([""]) {
+            let ((name, value), bare) = (field(line), line.trim());
+            if matches!(name, "data" | "event" | "id" | "retry" | "error") || bare == "[DONE]" {
+                self.bare(&core::mem::take(&mut run).join("\n"));
+            }
+            match name {
+                "data" => data.push(value),
+                "event" => event = value,
+                "id" | "retry" => {}
+                "error" if value.trim().starts_with('{') => {
+                    if let Some([Item::Value(error), ..]) = sequence(value).as_deref() {
+                        self.report(message(error));
+                    }
+                }
+                _ if line.is_empty() || bare == "[DONE]" => {
+                    self.payload(&data.join("\n"), event);
+                    (data, event) = (Vec::new(), "");
+                    self.answer.done_marker |= bare == "[DONE]";
+                }
+                _ if !run.is_empty() => run.push(line),
+                _ if !bare.starts_with('{') => {}
+                _ if sequence(bare).is_some() => self.bare(bare),
+                _ if data.is_empty() => run.push(line), // a run begins between blocks only
+                _ => {}
+            }
+            if self.answer.done_marker {
+                return; // after it nothing counts
+            }
+        }
+        self.bare(&run.join("\n"));
+    }
+    /// Text that is no field: JSON, or one fault.
+    fn bare(&mut self, text: &str) {
+        self.items(sequence(text.trim()).unwrap_or(vec![Item::Bad]), "");
+    }
+    /// The data of a frame.
+    fn payload(&mut self, data: &str, event: &str) {
+        let data = data.trim();
+        match sequence(data) {
+            _ if matches!(event, "ping" | "keepalive" | "keep-alive" | "heartbeat") => {}
+            Some(items) => self.items(items, event),
+            None if event == "error" => self.report(data.to_string()),
+            None => self.items(sequence_by_line(data), event),
+        }
+    }
+    fn items(&mut self, items: Vec<Item>, event: &str) {
+        for item in items {
+            match item {
+                Item::Done => self.answer.done_marker = true,
+                Item::Value(object) if object.is_object() => self.object(&object, event),
+                Item::Value(text) if event == "error" && !text.text().is_empty() => self.report(text.string()),
+                Item::Value(_) | Item::Bad => self.answer.malformed += 1,
+            }
+        }
+    }
+    fn report(&mut self, error: String) {
+        self.answer.server_error = self.answer.server_error.take().or(Some(error).filter(|error| !error.is_empty()));
+    }
+    fn object(&mut self, object: &Json, event: &str) {
+        let (choices, error) = (object.get("choices"), error(object, event));
+        let named = object.get("object").string().starts_with("chat.completion");
+        let is_chunk = matches!(choices, Json::List(_)) || named || (object.get("usage").is_object() && error.is_empty());
+        self.report(error);
+        if !is_chunk {
+            return;
+        }
+        self.answer.chunks += 1;
+        let mut has_usage = self.usage(object.get("usage"));
+        for (position, choice) in choices.items().iter().enumerate().filter(|(_, choice)| choice.is_object()) {
+            let Ok(index) = u32::try_from(choice.get("index").index().unwrap_or(position as u64)) else { continue };
+            if self.choices.len() < MAX_CHOICES || self.choices.contains_key(&index) {
+                self.choices.entry(index).or_default().choice(choice);
+                has_usage = has_usage || self.usage(choice.get("usage"));
+            }
+        }
+        if !has_usage {
+            self.usage(object.get("x_groq").get("usage"));
+        }
+    }
+    /// A snapshot: the last that has a count wins, but zeros never replace a real one. Says whether it has a count.
+    fn usage(&mut self, usage: &Json) -> bool {
+        let names = [("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens", "total_tokens")];
+        let count = |name| usage.get(name).count();
+        let counts = names.map(|(name, other)| Some((name.to_string(), count(name).or(count(other))?)));
+        let counts: BTreeMap<_, _> = counts.into_iter().flatten().collect();
+        let has_count = !counts.is_empty();
+        let is_real = |counts: &BTreeMap<String, u64>| counts.values().any(|count| *count > 0);
+        if has_count && (is_real(&counts) || !is_real(&self.answer.usage)) {
+            self.answer.usage = counts;
+        }
+        has_count
+    }
+    fn answer(self) -> Answer {
+        let mut answer = self.answer;
+        let finished = !self.choices.is_empty() && self.choices.values().all(|choice| !choice.finish.is_empty());
+        answer.ending_done = answer.done_marker || finished;
+        for (index, mut choice) in self.choices {
+            let put = |map: &mut BTreeMap<u32, String>, text: String| {
+                if !text.is_empty() {
+                    map.insert(index, text);
+                }
+            };
+            let string = |text: &Text| String::from_utf16_lossy(text);
+            put(&mut answer.content, string(&choice.content));
+            put(&mut answer.reasoning, string(&choice.reasoning));
+            put(&mut answer.refusal, string(&choice.refusal));
+            put(&mut answer.finish, choice.finish);
+            choice.slots.sort_by_key(|slot| slot.order); // stable: then by arrival
+            let call = |slot: &Slot| Call { id: string(&slot.id), name: string(&slot.name), arguments: string(&slot.arguments) };
+            let calls: Vec<Call> = choice.slots.iter().map(call).collect();
+            if !calls.is_empty() {
+                answer.tool_calls.insert(index, calls);
+            }
+        }
+        answer
+    }
+}
+
+impl Choice {
+    fn choice(&mut self, choice: &Json) {
+        let texts = [&self.content, &self.reasoning, &self.refusal];
+        let nothing_came = texts.iter().all(|text| text.is_empty()) && !self.audio && self.slots.is_empty();
+        match choice.get("delta") {
+            delta if delta.is_object() => self.delta(delta),
+            _ if nothing_came => self.delta(choice.get("message")),
+            _ => {}
+        }
+        let reason = first([choice.get("finish_reason").string(), choice.get("finishReason").string()]);
+        if !reason.is_empty() && (reason != "stop" || self.finish.is_empty()) {
+            self.finish = reason;
+        }
+        if !self.finish.is_empty() {
+            for slot in self.slots.iter_mut().filter(|slot| !slot.custom && !slot.name.is_empty()) {
+                slot.completed |= whole(&slot.arguments).is_some_and(|arguments| !arguments.is_nothing());
+            }
+        }
+    }
+    fn delta(&mut self, delta: &Json) {
+        self.content.extend(delta.get("content").text());
+        for part in delta.get("content").items() {
+            if part.get("type").string() == "thinking" {
+                self.reasoning.extend(part.get("thinking").text());
+                self.reasoning.extend(part.get("thinking").items().iter().flat_map(|part| part.get("text").text()));
+            } else {
+                self.content.extend(first([part.text(), part.get("text").text()]));
+            }
+        }
+        let reasoning = first(["reasoning_content", "reasoning", "reasoning_text", "thinking"].map(|key| delta.get(key).text()));
+        let details = if reasoning.is_empty() { delta.get("reasoning_details").items() } else { &[] };
+        self.reasoning.extend(reasoning);
+        self.reasoning.extend(details.iter().flat_map(|detail| first([detail.get("text").text(), detail.get("summary").text()])));
+        self.refusal.extend(delta.get("refusal").text());
+        self.audio |= !delta.get("audio").is_nothing();
+        let calls = delta.get("tool_calls");
+        let calls = if calls.is_object() { core::slice::from_ref(calls) } else { calls.items() };
+        for call in calls.iter().filter(|call| call.is_object()) {
+            let (function, custom) = (call.get("function"), call.get("custom"));
+            let custom = Some(custom).filter(|custom| custom.is_object() && !function.is_object());
+            let index = call.get("index").index();
+            if index.is_some_and(|index| index > u64::from(u32::MAX)) {
+                continue; // TooLarge
+            }
+            self.fragment(index, call.get("id").text(), custom.unwrap_or(function), custom.is_some());
+        }
+        if delta.get("function_call").is_object() {
+            self.fragment(Some(FUNCTION_CALL), &[], delta.get("function_call"), false);
+        }
+    }
+    /// One fragment of a call; `id`, `name` and `arguments` are "" where they are absent.
+    fn fragment(&mut self, index: Option<u64>, id: &[u16], body: &Json, custom: bool) {
+        let name = body.get("name").text();
+        let arguments = [body.get("arguments"), body.get("input")].into_iter().find(|json| **json != Json::Null).unwrap_or(&NULL);
+        let written: Text = arguments.compact().encode_utf16().collect();
+        let arguments = if arguments.end().is_some() { &written } else { arguments.text() };
+        let blank = String::from_utf16_lossy(arguments).trim().is_empty();
+
+        // its slot: by index, else by known id, else, with neither, the last one
+        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        let by_id = || self.slots.iter().position(|slot| !id.is_empty() && slot.id == id);
+        let found = by_index.or_else(by_id).or(self.last.filter(|_| index.is_none() && id.is_empty()));
+        let opens_another = |slot: &Slot| {
+            let is_whole = whole(&slot.arguments).is_some();
+            let begun = !slot.arguments.is_empty();
+            if name.is_empty() {
+                false
+            } else if !id.is_empty() && !slot.id.is_empty() {
+                id != slot.id && !(name == slot.name && begun && !is_whole)
+            } else {
+                !slot.name.is_empty() && ((is_whole && !blank) || (name != slot.name && begun))
+            }
+        };
+        let found = found.filter(|at| !self.slots.get(*at).is_some_and(opens_another));
+        let at = found.unwrap_or(self.slots.len());
+        if at >= MAX_TOOL_CALLS {
+            return; // TooLarge
+        }
+        if found.is_none() {
+            self.slots.push(Slot { order: index.unwrap_or(at as u64), ..Slot::default() });
+        }
+        if let Some(index) = index {
+            self.by_index.insert(index, at);
+        }
+        self.last = Some(at);
+
+        let Some(slot) = self.slots.get_mut(at).filter(|slot| !slot.completed) else { return };
+        slot.custom |= custom;
+        if slot.id.is_empty() {
+            slot.id = id.to_vec();
+        }
+        if slot.name.is_empty() || (slot.name != name && slot.arguments.is_empty()) {
+            slot.name.extend(name); // a name may come in pieces, before the arguments
+        }
+        if !blank && slot.arguments.iter().copied().eq("{}".encode_utf16()) {
+            slot.arguments = arguments.to_vec(); // it was a placeholder
+        } else if blank || slot.arguments != arguments || whole(arguments).is_none() {
+            slot.arguments.extend(arguments); // but the whole arguments once more are a resend
+        }
+    }
+}
