@@ -146,7 +146,10 @@ impl Deviation {
     /// ```
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|deviation| deviation.as_str() == code)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|deviation| deviation.as_str() == code)
     }
 }
 
@@ -218,21 +221,28 @@ impl DeviationSet {
 
     /// Those in the set, in the order of [`Deviation::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Deviation> {
-        Deviation::ALL.iter().copied().filter(move |deviation| self.contains(*deviation))
+        Deviation::ALL
+            .iter()
+            .copied()
+            .filter(move |deviation| self.contains(*deviation))
     }
 }
 
 impl FromIterator<Deviation> for DeviationSet {
     fn from_iter<I: IntoIterator<Item = Deviation>>(deviations: I) -> Self {
         let mut set = Self::new();
-        deviations.into_iter().for_each(|deviation| set.insert(deviation));
+        deviations
+            .into_iter()
+            .for_each(|deviation| set.insert(deviation));
         set
     }
 }
 
 impl fmt::Debug for DeviationSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter().map(Deviation::as_str)).finish()
+        f.debug_set()
+            .entries(self.iter().map(Deviation::as_str))
+            .finish()
     }
 }
 
@@ -272,7 +282,13 @@ pub struct Met {
 
 impl Default for Deviations {
     fn default() -> Self {
-        Self { set: DeviationSet::new(), entries: [Entry { count: 0, offset: 0 }; Deviation::ALL.len()] }
+        Self {
+            set: DeviationSet::new(),
+            entries: [Entry {
+                count: 0,
+                offset: 0,
+            }; Deviation::ALL.len()],
+        }
     }
 }
 
@@ -307,11 +323,15 @@ impl Deviations {
 
     /// Those met, in the order of [`Deviation::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Met> + '_ {
-        Deviation::ALL.iter().zip(&self.entries).filter(|(_, entry)| entry.count > 0).map(|(code, entry)| Met {
-            code: *code,
-            count: entry.count,
-            offset: entry.offset,
-        })
+        Deviation::ALL
+            .iter()
+            .zip(&self.entries)
+            .filter(|(_, entry)| entry.count > 0)
+            .map(|(code, entry)| Met {
+                code: *code,
+                count: entry.count,
+                offset: entry.offset,
+            })
     }
 }
 

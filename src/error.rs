@@ -76,7 +76,11 @@ impl ErrorKind {
 
 impl Error {
     fn new(kind: ErrorKind, offset: u64, cause: Cause) -> Self {
-        Self(Box::new(Inner { kind, offset, cause }))
+        Self(Box::new(Inner {
+            kind,
+            offset,
+            cause,
+        }))
     }
 
     pub(crate) fn malformed(offset: u64, syntax: SyntaxError) -> Self {
@@ -161,7 +165,9 @@ impl fmt::Display for Error {
                 f.write_str("the server sent an error")?;
                 api.fmt_codes(f)?;
             }
-            (ErrorKind::TooLarge, Cause::Limit(limit)) => write!(f, "over the limit {}", limit.as_str())?,
+            (ErrorKind::TooLarge, Cause::Limit(limit)) => {
+                write!(f, "over the limit {}", limit.as_str())?
+            }
             (_, Cause::Deviation(deviation)) => write!(f, "deviation {deviation}")?,
             (ErrorKind::NotEventStream, _) => f.write_str("the body is no event stream")?,
             (ErrorKind::Truncated, _) => f.write_str("the stream ended before the answer did")?,
@@ -173,7 +179,10 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error").field("kind", &self.0.kind).field("offset", &self.0.offset).finish_non_exhaustive()
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("offset", &self.0.offset)
+            .finish_non_exhaustive()
     }
 }
 

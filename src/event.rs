@@ -19,7 +19,10 @@ use crate::completion::{CallRef, ToolCall};
 /// assert_eq!(lent.into_owned(), chunk);
 /// ```
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "there is no third way to have something")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "there is no third way to have something"
+)]
 pub enum Lent<'a, T> {
     /// Lent by the parser, until it is called again.
     Borrowed(&'a T),
@@ -132,7 +135,11 @@ pub struct Done {
 
 impl Done {
     pub(crate) fn new(marker: bool, unfinished: Vec<u32>, incomplete_calls: Vec<CallRef>) -> Self {
-        Self { marker, unfinished, incomplete_calls }
+        Self {
+            marker,
+            unfinished,
+            incomplete_calls,
+        }
     }
 
     /// Whether `[DONE]` came. Some servers never send it.
@@ -170,9 +177,11 @@ impl Event<'_> {
         match self {
             Self::ChunkParsed(chunk) => Event::ChunkParsed(chunk.into_static()),
             Self::UsageFrame(usage) => Event::UsageFrame(usage.into_static()),
-            Self::ToolCallComplete { choice, slot, call } => {
-                Event::ToolCallComplete { choice, slot, call: call.into_static() }
-            }
+            Self::ToolCallComplete { choice, slot, call } => Event::ToolCallComplete {
+                choice,
+                slot,
+                call: call.into_static(),
+            },
             Self::Done(done) => Event::Done(done.into_static()),
         }
     }
@@ -183,18 +192,32 @@ impl Serialize for Event<'_> {
         #[derive(Serialize)]
         #[serde(tag = "event", rename_all = "snake_case")]
         enum Wire<'a> {
-            ChunkParsed { chunk: &'a Chunk },
-            UsageFrame { usage: &'a Usage },
-            ToolCallComplete { choice: u32, slot: u32, call: &'a ToolCall },
-            Done { marker: bool, unfinished: &'a [u32], incomplete_calls: &'a [CallRef] },
+            ChunkParsed {
+                chunk: &'a Chunk,
+            },
+            UsageFrame {
+                usage: &'a Usage,
+            },
+            ToolCallComplete {
+                choice: u32,
+                slot: u32,
+                call: &'a ToolCall,
+            },
+            Done {
+                marker: bool,
+                unfinished: &'a [u32],
+                incomplete_calls: &'a [CallRef],
+            },
         }
 
         match self {
             Self::ChunkParsed(chunk) => Wire::ChunkParsed { chunk },
             Self::UsageFrame(usage) => Wire::UsageFrame { usage },
-            Self::ToolCallComplete { choice, slot, call } => {
-                Wire::ToolCallComplete { choice: *choice, slot: *slot, call }
-            }
+            Self::ToolCallComplete { choice, slot, call } => Wire::ToolCallComplete {
+                choice: *choice,
+                slot: *slot,
+                call,
+            },
             Self::Done(done) => Wire::Done {
                 marker: done.marker,
                 unfinished: &done.unfinished,
@@ -211,21 +234,37 @@ impl<'de> Deserialize<'de> for Event<'static> {
         #[serde(tag = "event", rename_all = "snake_case")]
         #[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
         enum Wire {
-            ChunkParsed { chunk: Chunk },
-            UsageFrame { usage: Usage },
-            ToolCallComplete { choice: u32, slot: u32, call: ToolCall },
-            Done { marker: bool, unfinished: Vec<u32>, incomplete_calls: Vec<CallRef> },
+            ChunkParsed {
+                chunk: Chunk,
+            },
+            UsageFrame {
+                usage: Usage,
+            },
+            ToolCallComplete {
+                choice: u32,
+                slot: u32,
+                call: ToolCall,
+            },
+            Done {
+                marker: bool,
+                unfinished: Vec<u32>,
+                incomplete_calls: Vec<CallRef>,
+            },
         }
 
         Ok(match Wire::deserialize(deserializer)? {
             Wire::ChunkParsed { chunk } => Event::ChunkParsed(chunk.into()),
             Wire::UsageFrame { usage } => Event::UsageFrame(usage.into()),
-            Wire::ToolCallComplete { choice, slot, call } => {
-                Event::ToolCallComplete { choice, slot, call: call.into() }
-            }
-            Wire::Done { marker, unfinished, incomplete_calls } => {
-                Event::Done(Done::new(marker, unfinished, incomplete_calls).into())
-            }
+            Wire::ToolCallComplete { choice, slot, call } => Event::ToolCallComplete {
+                choice,
+                slot,
+                call: call.into(),
+            },
+            Wire::Done {
+                marker,
+                unfinished,
+                incomplete_calls,
+            } => Event::Done(Done::new(marker, unfinished, incomplete_calls).into()),
         })
     }
 }

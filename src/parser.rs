@@ -206,7 +206,14 @@ impl Parser {
             Source::Run => (self.strays.run(), self.strays.run_range()),
         };
         let (id, retry) = (self.framing.last_event_id(), self.framing.retry());
-        Some(Frame { event: "message", data, id, retry, terminated: true, range })
+        Some(Frame {
+            event: "message",
+            data,
+            id,
+            retry,
+            terminated: true,
+            range,
+        })
     }
 
     /// The answer so far. It costs nothing.
@@ -254,7 +261,13 @@ impl Parser {
         let mut decoder = core::mem::take(&mut self.decoder);
         decoder.reset();
         let accumulator = Accumulator::with_limits(self.options.limits);
-        *self = Self { options: self.options, framing, decoder, accumulator, ..Self::default() };
+        *self = Self {
+            options: self.options,
+            framing,
+            decoder,
+            accumulator,
+            ..Self::default()
+        };
     }
 
     fn lend(&self, item: Item) -> Option<Event<'_>> {
@@ -318,8 +331,14 @@ impl Parser {
                 for limit in self.accumulator.exceeded() {
                     self.queue.error(Error::too_large(offset, *limit));
                 }
-                let has_usage = self.decoder.chunk().usage.as_ref().is_some_and(|usage| !usage.is_empty());
-                self.queue.chunk(has_usage, self.accumulator.completed().count());
+                let has_usage = self
+                    .decoder
+                    .chunk()
+                    .usage
+                    .as_ref()
+                    .is_some_and(|usage| !usage.is_empty());
+                self.queue
+                    .chunk(has_usage, self.accumulator.completed().count());
             }
             Step::Done => {
                 self.note(tolerated, offset);
@@ -350,8 +369,11 @@ impl Parser {
         match advance {
             Some(Advance::Frame) => self.frame_came(),
             Some(Advance::Stray) => self.stray_came(),
-            Some(Advance::TooLarge(offset)) => self.queue.error(Error::too_large(offset, Limit::FrameBytes)),
+            Some(Advance::TooLarge(offset)) => self
+                .queue
+                .error(Error::too_large(offset, Limit::FrameBytes)),
             None if self.input == Input::Open => {
+                self.decoder.shrink();
                 let partial = self.framing.partial_stray()?;
                 if !self.strays.look_at_partial(&partial, self.framing.fields()) {
                     return None;
@@ -368,7 +390,11 @@ impl Parser {
         let Some(frame) = self.framing.frame() else {
             return;
         };
-        if matches!(frame.event, "ping" | "keepalive" | "keep-alive" | "heartbeat") || frame.data.trim().is_empty() {
+        if matches!(
+            frame.event,
+            "ping" | "keepalive" | "keep-alive" | "heartbeat"
+        ) || frame.data.trim().is_empty()
+        {
             return;
         }
         let (is_terminated, offset) = (frame.terminated, frame.range.start);
@@ -410,15 +436,24 @@ impl Parser {
                 self.note_if(true, Deviation::ErrorFieldLine, range.start);
             }
             _ if self.strays.is_running() => {
-                if !self.strays.add_to_run(stray.text, range.end, self.options.limits.max_frame_bytes) {
-                    self.queue.error(Error::too_large(self.strays.run_range().start, Limit::FrameBytes));
+                if !self.strays.add_to_run(
+                    stray.text,
+                    range.end,
+                    self.options.limits.max_frame_bytes,
+                ) {
+                    self.queue.error(Error::too_large(
+                        self.strays.run_range().start,
+                        Limit::FrameBytes,
+                    ));
                 }
             }
             Kind::Object if self.decoder.check(stray.text).is_ok() => {
                 self.read(Source::Stray);
                 self.note_if(true, Deviation::BareJson, range.start);
             }
-            Kind::Object if !stray.in_frame => self.strays.begin_run(stray.text, range.clone(), fields),
+            Kind::Object if !stray.in_frame => {
+                self.strays.begin_run(stray.text, range.clone(), fields)
+            }
             Kind::Object | Kind::Other => {
                 self.strays.ignored();
                 self.note_if(true, Deviation::StrayLine, range.start);
@@ -461,19 +496,36 @@ impl Parser {
     /// The stream is over.
     fn conclude(&mut self, marker: bool) {
         let choices = &self.completion().choices;
-        let is_finished = !choices.is_empty() && choices.iter().all(|choice| choice.finish_reason.is_some());
+        let is_finished =
+            !choices.is_empty() && choices.iter().all(|choice| choice.finish_reason.is_some());
         self.is_concluded = true;
-        let offset = if self.source == Source::Nowhere { self.framing.fed() } else { self.offset() };
+        let offset = if self.source == Source::Nowhere {
+            self.framing.fed()
+        } else {
+            self.offset()
+        };
         match verdict(marker, self.input, is_finished) {
             Verdict::Open => self.is_concluded = false,
             Verdict::Truncated => self.queue.error(Error::truncated(self.framing.fed())),
             Verdict::Done => {
                 self.accumulator.finish();
                 let unfinished = self.accumulator.unfinished().collect();
-                self.done = Done::new(marker, unfinished, self.accumulator.incomplete_calls().collect());
+                self.done = Done::new(
+                    marker,
+                    unfinished,
+                    self.accumulator.incomplete_calls().collect(),
+                );
                 self.note_if(!marker, Deviation::DoneMissing, offset);
-                self.note_if(!self.done.unfinished().is_empty(), Deviation::FinishReasonMissing, offset);
-                self.note_if(!self.done.incomplete_calls().is_empty(), Deviation::ToolCallIncomplete, offset);
+                self.note_if(
+                    !self.done.unfinished().is_empty(),
+                    Deviation::FinishReasonMissing,
+                    offset,
+                );
+                self.note_if(
+                    !self.done.incomplete_calls().is_empty(),
+                    Deviation::ToolCallIncomplete,
+                    offset,
+                );
                 self.queue.done(self.accumulator.completed().count());
             }
         }

@@ -62,7 +62,10 @@ impl ApiError {
 
     /// An error of which only the text is known.
     pub(super) fn from_text(message: &str) -> Self {
-        Self { message: message.to_owned(), ..Self::default() }
+        Self {
+            message: message.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// The error in an error object, or in an error text; none if it is null, empty or all zero.
@@ -70,10 +73,14 @@ impl ApiError {
         match value {
             Value::String(text) => (!text.is_empty()).then(|| Self::from_text(&text)),
             Value::Object(fields) => {
-                let words = ["message", "msg", "error_msg", "detail"].into_iter().find_map(|key| words(&fields, key));
+                let words = ["message", "msg", "error_msg", "detail"]
+                    .into_iter()
+                    .find_map(|key| words(&fields, key));
                 let message = match words {
                     Some(message) => message,
-                    None if fields.values().any(is_something) => Value::Object(fields.clone()).to_string(),
+                    None if fields.values().any(is_something) => {
+                        Value::Object(fields.clone()).to_string()
+                    }
                     None => return None,
                 };
                 Some(Self::with(message, fields))
@@ -85,10 +92,15 @@ impl ApiError {
     /// An error with this message and the details in these fields.
     fn with(message: String, mut fields: Map<String, Value>) -> Self {
         let code = fields.remove("code").as_ref().and_then(text_of);
-        let status = code.as_deref().and_then(|code| code.parse().ok()).or_else(|| {
-            let named = ["status", "status_code", "http_status"].into_iter().find_map(|key| fields.get(key))?;
-            count_in(named).and_then(|status| u16::try_from(status).ok())
-        });
+        let status = code
+            .as_deref()
+            .and_then(|code| code.parse().ok())
+            .or_else(|| {
+                let named = ["status", "status_code", "http_status"]
+                    .into_iter()
+                    .find_map(|key| fields.get(key))?;
+                count_in(named).and_then(|status| u16::try_from(status).ok())
+            });
         fields.remove("message");
         Self {
             message,
@@ -159,9 +171,22 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
     let beside_an_answer = get("error")
         .and_then(ApiError::from_value)
         .or_else(|| base_resp(get("base_resp")?))
-        .or_else(|| get("error_msg").filter(Value::is_string).and_then(ApiError::from_value))
-        .or_else(|| get("error_message").filter(Value::is_string).and_then(ApiError::from_value))
-        .or_else(|| chunk.choices.iter().find_map(|choice| ApiError::from_value(choice.extra.get("error")?)))
+        .or_else(|| {
+            get("error_msg")
+                .filter(Value::is_string)
+                .and_then(ApiError::from_value)
+        })
+        .or_else(|| {
+            get("error_message")
+                .filter(Value::is_string)
+                .and_then(ApiError::from_value)
+        })
+        .or_else(|| {
+            chunk
+                .choices
+                .iter()
+                .find_map(|choice| ApiError::from_value(choice.extra.get("error")?))
+        })
         .or_else(|| ApiError::from_value(get("x_groq")?.get_mut("error")?.take()));
     if beside_an_answer.is_some() || !chunk.choices.is_empty() {
         return beside_an_answer;
@@ -174,9 +199,12 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
     }
     if is_error_object || is_error_event || get("type").is_some_and(|r#type| r#type == "error") {
         let fields = chunk.extra.clone().into_map();
-        return ApiError::from_value(Value::Object(fields)).or_else(|| Some(ApiError::from_text("error")));
+        return ApiError::from_value(Value::Object(fields))
+            .or_else(|| Some(ApiError::from_text("error")));
     }
-    get("detail").and_then(detail).or_else(|| coded_message(chunk, &get("code")?))
+    get("detail")
+        .and_then(detail)
+        .or_else(|| coded_message(chunk, &get("code")?))
 }
 
 /// MiniMax: `base_resp: {status_code, status_msg}`.
@@ -185,7 +213,11 @@ fn base_resp(value: Value) -> Option<ApiError> {
         return None;
     };
     let code = fields.remove("status_code").filter(is_something)?;
-    let message = fields.remove("status_msg").as_ref().and_then(text_of).unwrap_or_else(|| "error".to_owned());
+    let message = fields
+        .remove("status_msg")
+        .as_ref()
+        .and_then(text_of)
+        .unwrap_or_else(|| "error".to_owned());
     fields.insert("code".to_owned(), code);
     Some(ApiError::with(message, fields))
 }
@@ -202,7 +234,10 @@ fn detail(value: Value) -> Option<ApiError> {
         Value::String(_) => ApiError::from_value(value),
         Value::Array(_) => {
             let first = first(value)?;
-            first.get("msg").and_then(Value::as_str).filter(|message| !message.is_empty())?;
+            first
+                .get("msg")
+                .and_then(Value::as_str)
+                .filter(|message| !message.is_empty())?;
             ApiError::from_value(first)
         }
         _ => None,
@@ -225,7 +260,11 @@ fn first(list: Value) -> Option<Value> {
 
 /// A text that is not empty.
 fn words(fields: &Map<String, Value>, key: &str) -> Option<String> {
-    fields.get(key)?.as_str().filter(|text| !text.is_empty()).map(ToOwned::to_owned)
+    fields
+        .get(key)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .map(ToOwned::to_owned)
 }
 
 /// Whether a value says anything: not null, `""`, `"0"`, 0, false, `{}` or `[]`.

@@ -40,7 +40,10 @@ impl Field for Content<'_, '_> {
 
     fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut content = String::new();
-        *self.parts = Parts { is_list: true, ..Parts::default() };
+        *self.parts = Parts {
+            is_list: true,
+            ..Parts::default()
+        };
         while let Some(part) = seq.next_element::<RawJson>()? {
             self.parts.part(&part, &mut content);
         }
@@ -60,7 +63,9 @@ impl Parts {
             match part.get("thinking") {
                 Some(Value::String(text)) => self.reasoning.push_str(text),
                 Some(Value::Array(pieces)) => {
-                    let texts = pieces.iter().filter_map(|piece| piece.get("text")?.as_str());
+                    let texts = pieces
+                        .iter()
+                        .filter_map(|piece| piece.get("text")?.as_str());
                     texts.for_each(|text| self.reasoning.push_str(text));
                 }
                 _ => {}
@@ -68,7 +73,9 @@ impl Parts {
         } else if let Some(text) = part.get("text").and_then(Value::as_str) {
             content.push_str(text);
         } else {
-            self.others.get_or_insert_with(|| RawJson::new("[]")).append(raw.as_str());
+            self.others
+                .get_or_insert_with(|| RawJson::new("[]"))
+                .append(raw.as_str());
         }
     }
 
@@ -79,7 +86,8 @@ impl Parts {
         }
         cx.note(Deviation::ContentParts);
         if !self.reasoning.is_empty() {
-            self.reasoning.push_str(delta.reasoning_content.as_deref().unwrap_or_default());
+            self.reasoning
+                .push_str(delta.reasoning_content.as_deref().unwrap_or_default());
             delta.reasoning_content = Some(self.reasoning);
         }
         if let Some(others) = self.others {
@@ -92,7 +100,13 @@ impl Parts {
 pub(super) fn text_of_details(raw: &str) -> Option<String> {
     let details = serde_json::from_str::<Value>(raw).ok()?;
     let text_of = |detail: &Value| {
-        let text = |key| detail.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(String::from);
+        let text = |key| {
+            detail
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .map(String::from)
+        };
         text("text").or_else(|| text("summary"))
     };
     let text: String = details.as_array()?.iter().filter_map(text_of).collect();

@@ -78,13 +78,21 @@ impl Decoder {
     /// A decoder with these limits: of [`Limits`], those for choices, tool calls and depth (at most 512) count here.
     #[must_use]
     pub fn with_limits(limits: Limits) -> Self {
-        Self { limits, ..Self::default() }
+        Self {
+            limits,
+            ..Self::default()
+        }
     }
 
     /// What is in the text of a payload, one after the other.
     pub fn payloads<'d>(&'d mut self, text: &'d str) -> Payloads<'d> {
         self.queued = Queued::default();
-        Payloads { decoder: self, text, cursor: Cursor::new(), is_error_event: false }
+        Payloads {
+            decoder: self,
+            text,
+            cursor: Cursor::new(),
+            is_error_event: false,
+        }
     }
 
     /// As [`payloads`](Self::payloads), for a payload that came under this event name: under `error` an object without
@@ -97,7 +105,10 @@ impl Decoder {
     /// assert!(matches!(payloads.next_payload(), Some(Ok(Payload::Api(error))) if error.message == "overloaded"));
     /// ```
     pub fn payloads_of_event<'d>(&'d mut self, event: &str, text: &'d str) -> Payloads<'d> {
-        Payloads { is_error_event: event == "error", ..self.payloads(text) }
+        Payloads {
+            is_error_event: event == "error",
+            ..self.payloads(text)
+        }
     }
 
     /// What was tolerated in the value that was decoded last.
@@ -143,7 +154,12 @@ impl Decoder {
     }
 
     /// Goes on in a payload, to the next thing in it.
-    pub(crate) fn step(&mut self, text: &str, cursor: &mut Cursor, is_error_event: bool) -> Option<Step> {
+    pub(crate) fn step(
+        &mut self,
+        text: &str,
+        cursor: &mut Cursor,
+        is_error_event: bool,
+    ) -> Option<Step> {
         if let Some(api) = self.queued.api.take() {
             return Some(Step::Api(api));
         }
@@ -168,7 +184,11 @@ impl Decoder {
                     } else {
                         *cursor = Cursor::over();
                     }
-                    self.deviations.insert(if by_line { Deviation::PayloadLines } else { Deviation::PayloadSequence });
+                    self.deviations.insert(if by_line {
+                        Deviation::PayloadLines
+                    } else {
+                        Deviation::PayloadSequence
+                    });
                     (Shape::Single, at, value)
                 }
                 Next::First(at) => {
@@ -176,7 +196,11 @@ impl Decoder {
                     let end = value.as_ref().ok().map(|(end, _)| *end);
                     (cursor.shape(text, end, &mut self.scratch), at, value)
                 }
-                Next::Forged => (cursor.shape(text, None, &mut self.scratch), 0, Err(SyntaxError::forged_marker())),
+                Next::Forged => (
+                    cursor.shape(text, None, &mut self.scratch),
+                    0,
+                    Err(SyntaxError::forged_marker()),
+                ),
             };
             match (shape, value) {
                 (Shape::Single, Ok((_, step))) => return Some(step),
@@ -203,29 +227,49 @@ impl Decoder {
     }
 
     /// Decodes the value at `at`: where it ends, and what it is.
-    fn value(&mut self, text: &str, at: usize, is_error_event: bool) -> Result<(usize, Step), SyntaxError> {
+    fn value(
+        &mut self,
+        text: &str,
+        at: usize,
+        is_error_event: bool,
+    ) -> Result<(usize, Step), SyntaxError> {
         let halves = Cell::default();
         let max_depth = self.limits.max_depth.min(MAX_RECURSION);
         let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
             reader.skip()?;
             let step = match serde_json::from_str(text.get(at..reader.at()).unwrap_or_default()) {
-                Ok(Value::String(message)) if is_error_event => Step::Api(ApiError::from_text(&message)),
+                Ok(Value::String(message)) if is_error_event => {
+                    Step::Api(ApiError::from_text(&message))
+                }
                 _ => Step::Malformed(at, SyntaxError::no_object()),
             };
             return Ok((reader.at(), step));
         }
         let mut cx = Cx::new(&halves, &self.limits, &mut self.spare);
         let mut is_object = false;
-        Lenient(InPlace { target: &mut self.chunk, is_object: &mut is_object, cx: &mut cx })
-            .deserialize(&mut reader)?;
-        let Cx { deviations, found, .. } = cx;
+        Lenient(InPlace {
+            target: &mut self.chunk,
+            is_object: &mut is_object,
+            cx: &mut cx,
+        })
+        .deserialize(&mut reader)?;
+        let Cx {
+            deviations, found, ..
+        } = cx;
         self.deviations = deviations.union(reader.tolerated);
         let api = api::find(&self.chunk, &found, is_error_event);
         let is_chunk = found.choices_list
-            || self.chunk.object.as_deref().is_some_and(|object| object.starts_with("chat.completion"))
+            || self
+                .chunk
+                .object
+                .as_deref()
+                .is_some_and(|object| object.starts_with("chat.completion"))
             || found.usage_object && api.is_none();
-        self.queued = Queued { api, chunk: is_chunk };
+        self.queued = Queued {
+            api,
+            chunk: is_chunk,
+        };
         let end = reader.at();
         if reader.is_too_deep {
             return Ok((end, Step::TooDeep(at)));
@@ -262,14 +306,19 @@ impl Payloads<'_> {
     /// [`TooLarge`](crate::ErrorKind::TooLarge) before a chunk of which a part was too deep. The next call goes on.
     pub fn next_payload(&mut self) -> Option<Result<Payload<'_>, Error>> {
         loop {
-            return Some(match self.decoder.step(self.text, &mut self.cursor, self.is_error_event)? {
-                Step::Chunk => Ok(Payload::Chunk(&mut self.decoder.chunk)),
-                Step::Done => Ok(Payload::Done),
-                Step::Api(api) => Ok(Payload::Api(api)),
-                Step::Malformed(at, syntax) => Err(Error::malformed(at as u64, syntax)),
-                Step::TooDeep(at) => Err(Error::too_large(at as u64, Limit::Depth)),
-                Step::Ignored => continue,
-            });
+            return Some(
+                match self
+                    .decoder
+                    .step(self.text, &mut self.cursor, self.is_error_event)?
+                {
+                    Step::Chunk => Ok(Payload::Chunk(&mut self.decoder.chunk)),
+                    Step::Done => Ok(Payload::Done),
+                    Step::Api(api) => Ok(Payload::Api(api)),
+                    Step::Malformed(at, syntax) => Err(Error::malformed(at as u64, syntax)),
+                    Step::TooDeep(at) => Err(Error::too_large(at as u64, Limit::Depth)),
+                    Step::Ignored => continue,
+                },
+            );
         }
     }
 }

@@ -103,7 +103,9 @@ impl Extra {
     pub fn into_map(self) -> Map<String, Value> {
         match self.0 {
             Repr::Text(fields) => {
-                let decoded = |(key, raw): (&str, &str)| Some((String::from(key), serde_json::from_str(raw).ok()?));
+                let decoded = |(key, raw): (&str, &str)| {
+                    Some((String::from(key), serde_json::from_str(raw).ok()?))
+                };
                 fields.iter().filter_map(decoded).collect()
             }
             Repr::Map(map) => map,
@@ -112,12 +114,19 @@ impl Extra {
 
     /// The text of a field's value, as it came.
     pub(crate) fn raw(&self, key: &str) -> Option<&str> {
-        self.entries().filter(|(name, _)| *name == key).last().map(|(_, raw)| raw)
+        self.entries()
+            .filter(|(name, _)| *name == key)
+            .last()
+            .map(|(_, raw)| raw)
     }
 
     /// All fields as they came, in their order, also those that come again later.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
-        let fields = if let Repr::Text(fields) = &self.0 { Some(fields) } else { None };
+        let fields = if let Repr::Text(fields) = &self.0 {
+            Some(fields)
+        } else {
+            None
+        };
         fields.into_iter().flat_map(Fields::iter)
     }
 
@@ -140,7 +149,11 @@ impl Extra {
                 ends.push((key_end, text.len()));
             }
             Repr::Map(map) => {
-                map.extend(serde_json::from_str(raw).ok().map(|value: Value| (key.into(), value)));
+                map.extend(
+                    serde_json::from_str(raw)
+                        .ok()
+                        .map(|value: Value| (key.into(), value)),
+                );
             }
         }
     }
@@ -196,9 +209,12 @@ impl Serialize for Extra {
         }
 
         match &self.0 {
-            Repr::Text(fields) => {
-                serializer.collect_map(fields.last_ones().into_iter().map(|(key, raw)| (key, Text(raw))))
-            }
+            Repr::Text(fields) => serializer.collect_map(
+                fields
+                    .last_ones()
+                    .into_iter()
+                    .map(|(key, raw)| (key, Text(raw))),
+            ),
             Repr::Map(map) => map.serialize(serializer),
         }
     }
@@ -218,7 +234,10 @@ impl<'de> Deserialize<'de> for Extra {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Extra, A::Error> {
                 let mut extra = Extra::default();
                 while let Some(key) = map.next_key::<String>()? {
-                    map.next_value_seed(Field { extra: &mut extra, key: &key })?;
+                    map.next_value_seed(Field {
+                        extra: &mut extra,
+                        key: &key,
+                    })?;
                 }
                 Ok(extra)
             }

@@ -294,14 +294,21 @@ impl Field for Count<'_, '_> {
 }
 
 /// The whole part of a number that can be a count; over u64 it saturates.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and it is not negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and it is not negative"
+)]
 pub(super) fn whole(value: f64) -> Option<u64> {
     (value.is_finite() && value >= 0.0).then_some(value as u64)
 }
 
 /// A number written in ASCII digits only.
 pub(super) fn digits(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// What an index turned out to be.
@@ -348,7 +355,10 @@ impl Field for Index<'_, '_> {
 }
 
 /// A finish reason.
-pub(super) struct Reason<'a, 'h>(pub(super) &'a mut Option<FinishReason>, pub(super) &'a mut Cx<'h>);
+pub(super) struct Reason<'a, 'h>(
+    pub(super) &'a mut Option<FinishReason>,
+    pub(super) &'a mut Cx<'h>,
+);
 
 impl Field for Reason<'_, '_> {
     fn absent(self) {
@@ -388,7 +398,10 @@ impl<'de> DeserializeSeed<'de> for Raw<'_> {
 }
 
 /// A list, kept as text.
-pub(super) struct RawList<'a, 'h>(pub(super) &'a mut Option<RawJson>, pub(super) &'a mut Cx<'h>);
+pub(super) struct RawList<'a, 'h>(
+    pub(super) &'a mut Option<RawJson>,
+    pub(super) &'a mut Cx<'h>,
+);
 
 impl<'de> DeserializeSeed<'de> for RawList<'_, '_> {
     type Value = ();
@@ -446,7 +459,9 @@ impl<'de> Visitor<'de> for Arguments<'_, '_> {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let mut json = Vec::new();
-        Transcode::new(deserializer).serialize(&mut serde_json::Serializer::new(&mut json)).map_err(Error::custom)?;
+        Transcode::new(deserializer)
+            .serialize(&mut serde_json::Serializer::new(&mut json))
+            .map_err(Error::custom)?;
         match serde_json::from_slice(&json) {
             Ok(Value::Null) => self.0.absent(),
             Ok(Value::String(text)) => self.0.text(&text),
@@ -479,7 +494,10 @@ impl<'de> Visitor<'de> for Arguments<'_, '_> {
 
 /// The token count in a field that was kept as text.
 pub(super) fn count_in(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().and_then(whole)).or_else(|| value.as_str().and_then(digits))
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().and_then(whole))
+        .or_else(|| value.as_str().and_then(digits))
 }
 
 /// A value as text: a string as it says, a number as it is written. For codes, which come as both.

@@ -35,8 +35,8 @@ pub use extra::Extra;
 pub use raw::{DecodeError, RawJson};
 pub use sequence::is_done_marker;
 pub use types::{
-    Audio, Choice, Chunk, CompletionTokensDetails, CustomDelta, Delta, FinishReason, FunctionDelta, Logprobs,
-    PromptTokensDetails, TokenLogprob, ToolCallDelta, Usage,
+    Audio, Choice, Chunk, CompletionTokensDetails, CustomDelta, Delta, FinishReason, FunctionDelta,
+    Logprobs, PromptTokensDetails, TokenLogprob, ToolCallDelta, Usage,
 };
 
 pub(crate) use decoder::Step;

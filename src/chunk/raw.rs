@@ -126,7 +126,9 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        capture(deserializer, |text| text.map_or_else(Self::default, Self::new))
+        capture(deserializer, |text| {
+            text.map_or_else(Self::default, Self::new)
+        })
     }
 }
 
@@ -154,7 +156,10 @@ where
             Ok((self.0)(None))
         }
 
-        fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        fn visit_newtype_struct<D: Deserializer<'de>>(
+            self,
+            deserializer: D,
+        ) -> Result<T, D::Error> {
             let mut text = Vec::new();
             Transcode::new(deserializer)
                 .serialize(&mut serde_json::Serializer::new(&mut text))

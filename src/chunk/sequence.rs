@@ -19,7 +19,10 @@ pub fn is_done_marker(payload: &str) -> bool {
 
 /// The length of the end marker that the text begins with.
 fn marker_len(text: &str) -> Option<usize> {
-    ["[DONE]", "\"[DONE]\""].iter().find(|marker| text.starts_with(**marker)).map(|marker| marker.len())
+    ["[DONE]", "\"[DONE]\""]
+        .iter()
+        .find(|marker| text.starts_with(**marker))
+        .map(|marker| marker.len())
 }
 
 /// Where in a payload the decoder is.
@@ -87,12 +90,21 @@ impl Default for Cursor {
 
 impl Cursor {
     pub(crate) const fn new() -> Self {
-        Self { state: State::Start, at: 0, end: 0, last: 0, by_line: false }
+        Self {
+            state: State::Start,
+            at: 0,
+            end: 0,
+            last: 0,
+            by_line: false,
+        }
     }
 
     /// At the end of any payload.
     pub(crate) const fn over() -> Self {
-        Self { state: State::Over, ..Self::new() }
+        Self {
+            state: State::Over,
+            ..Self::new()
+        }
     }
 
     pub(super) fn next(&mut self, text: &str, scratch: &mut Scratch) -> Next {
@@ -105,7 +117,11 @@ impl Cursor {
                     let rest = self.rest(text);
                     self.state = State::Values;
                     if !rest.is_empty() && !is_done_marker(rest) {
-                        return if marker_len(rest).is_some() { Next::Forged } else { Next::First(self.at) };
+                        return if marker_len(rest).is_some() {
+                            Next::Forged
+                        } else {
+                            Next::First(self.at)
+                        };
                     }
                 }
                 State::Values => {
@@ -113,21 +129,36 @@ impl Cursor {
                     let rest = self.rest(text);
                     if marker_len(rest).is_some() {
                         self.state = State::Over;
-                        return Next::Done { is_quoted: rest.starts_with('"') };
+                        return Next::Done {
+                            is_quoted: rest.starts_with('"'),
+                        };
                     }
                     if !rest.is_empty() {
-                        return Next::Value { at: self.at, by_line: self.by_line };
+                        return Next::Value {
+                            at: self.at,
+                            by_line: self.by_line,
+                        };
                     }
                     self.at = self.end + 1;
-                    self.state = if self.at < self.last { State::Lines } else { State::Over };
+                    self.state = if self.at < self.last {
+                        State::Lines
+                    } else {
+                        State::Over
+                    };
                 }
                 State::Lines => {
                     let rest = text.get(self.at..self.last).unwrap_or_default();
                     let start = self.at;
                     self.end = start + rest.find('\n').unwrap_or(rest.len());
-                    if let Err(syntax) = check(text, start, self.end, self.end == self.last, scratch) {
+                    if let Err(syntax) =
+                        check(text, start, self.end, self.end == self.last, scratch)
+                    {
                         self.at = self.end + 1;
-                        self.state = if self.at < self.last { State::Lines } else { State::Over };
+                        self.state = if self.at < self.last {
+                            State::Lines
+                        } else {
+                            State::Over
+                        };
                         return Next::Malformed(start, syntax);
                     }
                     self.state = State::Values;
@@ -143,7 +174,12 @@ impl Cursor {
     }
 
     /// The first value ends at `value_end`, or there was none. Looks at the rest of the payload, once.
-    pub(super) fn shape(&mut self, text: &str, value_end: Option<usize>, scratch: &mut Scratch) -> Shape {
+    pub(super) fn shape(
+        &mut self,
+        text: &str,
+        value_end: Option<usize>,
+        scratch: &mut Scratch,
+    ) -> Shape {
         if let Some(end) = value_end {
             self.at = end;
             if self.rest(text).trim_start().is_empty() {
@@ -154,11 +190,20 @@ impl Cursor {
                 return Shape::Sequence;
             }
         }
-        let is_any_good = text.get(..self.last).unwrap_or_default().contains('\n') && self.any_line(text, scratch);
+        let is_any_good = text.get(..self.last).unwrap_or_default().contains('\n')
+            && self.any_line(text, scratch);
         self.at = text.len() - text.trim_start().len();
-        self.state = if is_any_good { State::Lines } else { State::Over };
+        self.state = if is_any_good {
+            State::Lines
+        } else {
+            State::Over
+        };
         self.by_line = is_any_good;
-        if is_any_good { Shape::Lines } else { Shape::Broken }
+        if is_any_good {
+            Shape::Lines
+        } else {
+            Shape::Broken
+        }
     }
 
     fn any_line(&self, text: &str, scratch: &mut Scratch) -> bool {
@@ -186,7 +231,13 @@ impl Cursor {
 
 /// Whether `text[start..end]` is a sequence of JSON values, closed by an end marker only if it `may_end` the payload.
 /// True if there is anything in it.
-pub(super) fn check(text: &str, start: usize, end: usize, may_end: bool, scratch: &mut Scratch) -> Result<bool> {
+pub(super) fn check(
+    text: &str,
+    start: usize,
+    end: usize,
+    may_end: bool,
+    scratch: &mut Scratch,
+) -> Result<bool> {
     let halves = Cell::default();
     let text = text.get(..end).unwrap_or_default();
     let mut reader = Reader::new(text, start, usize::MAX, scratch, &halves);

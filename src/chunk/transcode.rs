@@ -18,8 +18,13 @@ impl<D> Transcode<D> {
 
 impl<'de, D: Deserializer<'de>> Serialize for Transcode<D> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let deserializer = self.0.take().ok_or_else(|| ser::Error::custom("serialised twice"))?;
-        deserializer.deserialize_any(Into(serializer)).map_err(ser::Error::custom)
+        let deserializer = self
+            .0
+            .take()
+            .ok_or_else(|| ser::Error::custom("serialised twice"))?;
+        deserializer
+            .deserialize_any(Into(serializer))
+            .map_err(ser::Error::custom)
     }
 }
 
@@ -88,7 +93,9 @@ impl<'de, S: SerializeSeq> DeserializeSeed<'de> for Element<'_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.serialize_element(&Transcode::new(deserializer)).map_err(de::Error::custom)
+        self.0
+            .serialize_element(&Transcode::new(deserializer))
+            .map_err(de::Error::custom)
     }
 }
 
@@ -96,7 +103,9 @@ impl<'de, S: SerializeMap> DeserializeSeed<'de> for Key<'_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.serialize_key(&Transcode::new(deserializer)).map_err(de::Error::custom)
+        self.0
+            .serialize_key(&Transcode::new(deserializer))
+            .map_err(de::Error::custom)
     }
 }
 
@@ -104,6 +113,8 @@ impl<'de, S: SerializeMap> DeserializeSeed<'de> for Member<'_, S> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.serialize_value(&Transcode::new(deserializer)).map_err(de::Error::custom)
+        self.0
+            .serialize_value(&Transcode::new(deserializer))
+            .map_err(de::Error::custom)
     }
 }

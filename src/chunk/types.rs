@@ -319,7 +319,11 @@ impl Usage {
     }
 
     fn counts(&self) -> [Option<u64>; 3] {
-        [self.prompt_tokens, self.completion_tokens, self.total_tokens]
+        [
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.total_tokens,
+        ]
     }
 }
 
@@ -477,7 +481,8 @@ impl Serialize for Choice {
         Wire {
             index: self.index,
             // Where both stand, the delta counts: an empty one would hide the message.
-            delta: Some(&self.delta).filter(|delta| self.message.is_none() || **delta != Delta::default()),
+            delta: Some(&self.delta)
+                .filter(|delta| self.message.is_none() || **delta != Delta::default()),
             message: self.message.as_deref(),
             logprobs: self.logprobs.as_ref(),
             finish_reason: self.finish_reason.as_ref(),

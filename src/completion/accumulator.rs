@@ -170,10 +170,18 @@ impl Accumulator {
     /// ```
     pub fn finish(&mut self) {
         self.begin();
-        for (at, (choice, state)) in self.completion.choices.iter().zip(&mut self.states).enumerate() {
+        for (at, (choice, state)) in self
+            .completion
+            .choices
+            .iter()
+            .zip(&mut self.states)
+            .enumerate()
+        {
             let completed = |slot| self.completed.push((at, slot));
             let reason = choice.finish_reason.as_ref();
-            state.tools.complete_rest(&choice.message, reason, self.limits.max_depth, completed);
+            state
+                .tools
+                .complete_rest(&choice.message, reason, self.limits.max_depth, completed);
         }
     }
 
@@ -186,7 +194,11 @@ impl Accumulator {
         let (at, slot) = *self.completed.get(nth)?;
         let choice = self.completion.choices.get(at)?;
         let call = self.states.get(at)?.tools.call(slot, &choice.message)?;
-        Some(Completed { choice: choice.index, slot, call })
+        Some(Completed {
+            choice: choice.index,
+            slot,
+            call,
+        })
     }
 
     /// The limits that the last [`push`](Self::push) exceeded for the first time. The parts over them are not in the
@@ -221,7 +233,11 @@ impl Accumulator {
 
     /// The indices of the choices that have no finish reason, ascending.
     pub fn unfinished(&self) -> impl Iterator<Item = u32> + '_ {
-        self.completion.choices.iter().filter(|choice| choice.finish_reason.is_none()).map(|choice| choice.index)
+        self.completion
+            .choices
+            .iter()
+            .filter(|choice| choice.finish_reason.is_none())
+            .map(|choice| choice.index)
     }
 
     /// The calls that are not complete.
@@ -229,7 +245,10 @@ impl Accumulator {
         let choices = self.completion.choices.iter().zip(&self.states);
         choices.flat_map(|(choice, state)| {
             let choice = choice.index;
-            state.tools.incomplete().map(move |slot| CallRef { choice, slot })
+            state
+                .tools
+                .incomplete()
+                .map(move |slot| CallRef { choice, slot })
         })
     }
 
@@ -252,21 +271,40 @@ impl Accumulator {
         if let Some(moderation) = &chunk.moderation {
             merge_raw(&mut answer.moderation, moderation, &mut self.ledger);
         }
-        keep_last(&mut answer.extra, &chunk.extra, &mut self.last_extra, &mut self.ledger);
+        keep_last(
+            &mut answer.extra,
+            &chunk.extra,
+            &mut self.last_extra,
+            &mut self.ledger,
+        );
     }
 
     /// The place of a choice; a new one where it belongs. None if it would be one too many.
     fn position(&mut self, index: u32) -> Option<usize> {
-        match self.completion.choices.binary_search_by_key(&index, |choice| choice.index) {
+        match self
+            .completion
+            .choices
+            .binary_search_by_key(&index, |choice| choice.index)
+        {
             Ok(at) => Some(at),
             Err(_) if self.states.len() >= self.limits.max_choices => None,
             Err(at) => {
                 // One at a time: a vector's first growth would be four.
                 self.completion.choices.reserve_exact(1);
                 self.states.reserve_exact(1);
-                self.completion.choices.insert(at, Choice { index, ..Choice::default() });
+                self.completion.choices.insert(
+                    at,
+                    Choice {
+                        index,
+                        ..Choice::default()
+                    },
+                );
                 self.states.insert(at, State::default());
-                for (completed, _) in self.completed.iter_mut().filter(|(completed, _)| *completed >= at) {
+                for (completed, _) in self
+                    .completed
+                    .iter_mut()
+                    .filter(|(completed, _)| *completed >= at)
+                {
                     *completed += 1;
                 }
                 Some(at)
@@ -281,7 +319,9 @@ impl Accumulator {
     }
 
     fn choice(&mut self, at: usize, new: &mut chunk::Choice) {
-        let (Some(choice), Some(state)) = (self.completion.choices.get_mut(at), self.states.get_mut(at)) else {
+        let (Some(choice), Some(state)) =
+            (self.completion.choices.get_mut(at), self.states.get_mut(at))
+        else {
             return;
         };
         let ledger = &mut self.ledger;
@@ -311,14 +351,18 @@ impl Accumulator {
         keep_last(&mut choice.extra, &new.extra, &mut state.last_extra, ledger);
         if choice.finish_reason.is_some() && !state.tools.is_empty() {
             let completed = |slot| self.completed.push((at, slot));
-            state.tools.complete_finished(&choice.message, self.limits.max_depth, completed);
+            state
+                .tools
+                .complete_finished(&choice.message, self.limits.max_depth, completed);
         }
     }
 
     /// A snapshot, never a sum: the last one counts, but nothing does not replace something.
     fn usage(&mut self, new: &Usage) {
         match &mut self.completion.usage {
-            Some(old) if new.is_zero() && !old.is_zero() => self.ledger.note(Deviation::UsageZeroed),
+            Some(old) if new.is_zero() && !old.is_zero() => {
+                self.ledger.note(Deviation::UsageZeroed)
+            }
             Some(old) if old == new => {}
             old => *old = Some(new.clone()),
         }
@@ -339,7 +383,12 @@ impl State {
         }
         if let Some(text) = filled(&delta.refusal) {
             self.is_begun = true;
-            ledger.append(message.refusal.get_or_insert_default(), text, halves.refusal, &mut high.refusal);
+            ledger.append(
+                message.refusal.get_or_insert_default(),
+                text,
+                halves.refusal,
+                &mut high.refusal,
+            );
         }
         if let Some(text) = filled(&delta.reasoning_content) {
             self.is_begun = true;
@@ -357,7 +406,12 @@ impl State {
         }
         if let Some(new) = &delta.audio {
             self.is_begun = true;
-            audio(message.audio.get_or_insert_default(), new, &mut high.transcript, ledger);
+            audio(
+                message.audio.get_or_insert_default(),
+                new,
+                &mut high.transcript,
+                ledger,
+            );
         }
         append_list(&mut message.annotations, &delta.annotations, ledger);
         merge_fields(&mut message.extra, &delta.extra, ledger);
@@ -396,7 +450,12 @@ fn audio(old: &mut Audio, new: &Audio, high: &mut u16, ledger: &mut Ledger) {
         }
     }
     if let Some(transcript) = &new.transcript {
-        ledger.append(old.transcript.get_or_insert_default(), transcript, new.halves, high);
+        ledger.append(
+            old.transcript.get_or_insert_default(),
+            transcript,
+            new.halves,
+            high,
+        );
     }
     old.expires_at = new.expires_at.or(old.expires_at);
     merge_fields(&mut old.extra, &new.extra, ledger);

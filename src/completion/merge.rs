@@ -35,7 +35,10 @@ pub(super) fn weight(value: &Value) -> usize {
     NODE + match value {
         Value::String(text) => text.len(),
         Value::Array(list) => list.iter().map(weight).sum(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + NODE + weight(value)).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| key.len() + NODE + weight(value))
+            .sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }

@@ -109,7 +109,13 @@ impl Ledger {
     }
 
     /// Appends a text that may begin or end in the middle of a surrogate pair. False if it would be too much.
-    pub(super) fn append(&mut self, target: &mut String, text: &str, halves: Halves, high: &mut u16) -> bool {
+    pub(super) fn append(
+        &mut self,
+        target: &mut String,
+        text: &str,
+        halves: Halves,
+        high: &mut u16,
+    ) -> bool {
         if text.is_empty() {
             return true;
         }
@@ -120,7 +126,9 @@ impl Ledger {
         if let Some(char) = Halves::join(*high, halves.first) {
             target.pop();
             target.push(char);
-            text = text.strip_prefix(char::REPLACEMENT_CHARACTER).unwrap_or(text);
+            text = text
+                .strip_prefix(char::REPLACEMENT_CHARACTER)
+                .unwrap_or(text);
         }
         *high = halves.last;
         target.push_str(text);
@@ -191,7 +199,9 @@ impl Tools {
         delta.slot = None;
         let slot = self.add_fragment(message, &Fragment::of_tool_call(delta), ledger)?;
         delta.slot = slot;
-        let place = slot.and_then(|slot| self.slots.get(slot as usize)).map(|slot| slot.place);
+        let place = slot
+            .and_then(|slot| self.slots.get(slot as usize))
+            .map(|slot| slot.place);
         if let Some(Place::ToolCall(at)) = place {
             if let Some(call) = message.tool_calls.get_mut(at) {
                 if call.r#type.is_none() && filled(&delta.r#type).is_some() {
@@ -218,7 +228,8 @@ impl Tools {
         delta: &FunctionDelta,
         ledger: &mut Ledger,
     ) -> Result<(), Limit> {
-        self.add_fragment(message, &Fragment::of_function_call(delta), ledger).map(|_| ())
+        self.add_fragment(message, &Fragment::of_function_call(delta), ledger)
+            .map(|_| ())
     }
 
     /// A fragment of this choice was skipped before it came here.
@@ -284,22 +295,36 @@ impl Tools {
     /// The first table: none if the fragment begins a new call.
     fn find(&self, message: &Message, fragment: &Fragment<'_>) -> Option<Last> {
         if fragment.is_legacy {
-            let legacy = self.slots.iter().position(|slot| slot.place == Place::FunctionCall)?;
+            let legacy = self
+                .slots
+                .iter()
+                .position(|slot| slot.place == Place::FunctionCall)?;
             return u32::try_from(legacy).ok().map(Last::Slot);
         }
-        let by_index = fragment.index.and_then(|index| self.by_index.iter().find(|(seen, _)| *seen == index));
+        let by_index = fragment
+            .index
+            .and_then(|index| self.by_index.iter().find(|(seen, _)| *seen == index));
         if let Some((_, slot)) = by_index {
             return Some(Last::Slot(*slot));
         }
         if let Some(id) = fragment.id {
-            let by_id = self.slots.iter().position(|slot| slot.id(message) == Some(id))?;
+            let by_id = self
+                .slots
+                .iter()
+                .position(|slot| slot.id(message) == Some(id))?;
             return u32::try_from(by_id).ok().map(Last::Slot);
         }
         Some(self.last).filter(|last| fragment.index.is_none() && *last != Last::Nowhere)
     }
 
     /// The second table.
-    fn opens(&mut self, slot: u32, message: &Message, fragment: &Fragment<'_>, ledger: &Ledger) -> bool {
+    fn opens(
+        &mut self,
+        slot: u32,
+        message: &Message,
+        fragment: &Fragment<'_>,
+        ledger: &Ledger,
+    ) -> bool {
         let (Some(slot), Some(name)) = (self.slots.get_mut(slot as usize), fragment.name) else {
             return false;
         };
@@ -307,7 +332,9 @@ impl Tools {
         match (fragment.id, slot.id(message)) {
             (Some(id), Some(old)) if id == old => false,
             (Some(_), Some(_)) => {
-                !(name == old_name && !arguments.is_empty() && !slot.is_whole(message, ledger.max_depth))
+                !(name == old_name
+                    && !arguments.is_empty()
+                    && !slot.is_whole(message, ledger.max_depth))
             }
             _ if old_name.is_empty() => false,
             _ => {
@@ -318,7 +345,12 @@ impl Tools {
     }
 
     /// Makes a new call, in its place by index and arrival.
-    fn open(&mut self, message: &mut Message, fragment: &Fragment<'_>, ledger: &Ledger) -> Result<u32, Limit> {
+    fn open(
+        &mut self,
+        message: &mut Message,
+        fragment: &Fragment<'_>,
+        ledger: &Ledger,
+    ) -> Result<u32, Limit> {
         if self.slots.len() >= ledger.max_tool_calls {
             return Err(Limit::ToolCalls);
         }
@@ -337,18 +369,36 @@ impl Tools {
                 }
             }
             let custom = fragment.is_custom.then(CustomCall::default);
-            message.tool_calls.insert(at.min(message.tool_calls.len()), ToolCall { custom, ..ToolCall::default() });
+            message.tool_calls.insert(
+                at.min(message.tool_calls.len()),
+                ToolCall {
+                    custom,
+                    ..ToolCall::default()
+                },
+            );
             Place::ToolCall(at)
         };
-        self.slots.push(Slot { place, index, ..Slot::default() });
+        self.slots.push(Slot {
+            place,
+            index,
+            ..Slot::default()
+        });
         Ok(slot)
     }
 
     /// Completes what the choice's finish reason completes. Gives the slots.
-    pub(super) fn complete_finished(&mut self, message: &Message, max_depth: usize, mut completed: impl FnMut(u32)) {
+    pub(super) fn complete_finished(
+        &mut self,
+        message: &Message,
+        max_depth: usize,
+        mut completed: impl FnMut(u32),
+    ) {
         for (at, slot) in (0..).zip(&mut self.slots) {
             let is_custom = slot.call(message).is_some_and(|call| call.custom.is_some());
-            let may = !slot.is_complete && !slot.is_cut && !is_custom && !slot.texts(message).0.is_empty();
+            let may = !slot.is_complete
+                && !slot.is_cut
+                && !is_custom
+                && !slot.texts(message).0.is_empty();
             if may && slot.is_whole(message, max_depth) && slot.scan.is_filled() {
                 slot.complete(message);
                 completed(at);
@@ -371,7 +421,11 @@ impl Tools {
                 continue;
             }
             let is_custom = slot.call(message).is_some_and(|call| call.custom.is_some());
-            let is_good = if is_custom || is_blank(arguments) { !is_length } else { slot.is_whole(message, max_depth) };
+            let is_good = if is_custom || is_blank(arguments) {
+                !is_length
+            } else {
+                slot.is_whole(message, max_depth)
+            };
             if is_good {
                 slot.complete(message);
                 completed(at);
@@ -381,7 +435,10 @@ impl Tools {
 
     /// The slots of the calls that are not complete.
     pub(super) fn incomplete(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(&self.slots).filter(|(_, slot)| !slot.is_complete).map(|(at, _)| at)
+        (0..)
+            .zip(&self.slots)
+            .filter(|(_, slot)| !slot.is_complete)
+            .map(|(at, _)| at)
     }
 
     /// The call in a slot.
@@ -422,12 +479,22 @@ impl Slot {
         self.is_complete = true;
         if let (Place::FunctionCall, Some(function)) = (self.place, &message.function_call) {
             let r#type = Some("function".to_owned());
-            self.legacy = Some(Box::new(ToolCall { r#type, function: function.clone(), ..ToolCall::default() }));
+            self.legacy = Some(Box::new(ToolCall {
+                r#type,
+                function: function.clone(),
+                ..ToolCall::default()
+            }));
         }
     }
 
     /// Writes a fragment into the call.
-    fn write(&mut self, message: &mut Message, fragment: &Fragment<'_>, is_new: bool, ledger: &mut Ledger) {
+    fn write(
+        &mut self,
+        message: &mut Message,
+        fragment: &Fragment<'_>,
+        is_new: bool,
+        ledger: &mut Ledger,
+    ) {
         let is_resent = !is_blank(fragment.arguments)
             && self.texts(message).1 == fragment.arguments
             && self.is_whole(message, ledger.max_depth);
@@ -475,9 +542,18 @@ impl Slot {
         }
         if self.high != 0 {
             // The half at the end may become a character: it is scanned again.
-            self.scan.shortened(arguments.len().saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8()));
+            self.scan.shortened(
+                arguments
+                    .len()
+                    .saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8()),
+            );
         }
-        self.is_cut |= !ledger.append(arguments, fragment.arguments, fragment.halves, &mut self.high);
+        self.is_cut |= !ledger.append(
+            arguments,
+            fragment.arguments,
+            fragment.halves,
+            &mut self.high,
+        );
     }
 }
 

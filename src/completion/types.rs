@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Accumulator;
 use crate::Limits;
-use crate::chunk::{Audio, Chunk, Delta, Extra, FinishReason, Logprobs, RawJson, ToolCallDelta, Usage};
+use crate::chunk::{
+    Audio, Chunk, Delta, Extra, FinishReason, Logprobs, RawJson, ToolCallDelta, Usage,
+};
 
 /// A whole answer: what the same request gives without streaming. It serialises as a `chat.completion`, and
 /// deserialises from one by the same lenient rules by which a stream is read.
@@ -149,7 +151,9 @@ impl ChatCompletion {
     #[must_use]
     pub fn text(&self) -> &str {
         let choice = self.choices.iter().find(|choice| choice.index == 0);
-        choice.and_then(|choice| choice.message.content.as_deref()).unwrap_or_default()
+        choice
+            .and_then(|choice| choice.message.content.as_deref())
+            .unwrap_or_default()
     }
 }
 
@@ -157,27 +161,17 @@ impl ToolCall {
     /// The name of the function or custom tool; empty if none has come.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.custom.as_ref().map_or(&self.function.name, |custom| &custom.name)
+        self.custom
+            .as_ref()
+            .map_or(&self.function.name, |custom| &custom.name)
     }
 
     /// The arguments of the function, or the input of the custom tool.
     #[must_use]
     pub fn arguments(&self) -> &str {
-        self.custom.as_ref().map_or(&self.function.arguments, |custom| &custom.input)
-    }
-
-    pub(super) fn name_mut(&mut self) -> &mut String {
-        match &mut self.custom {
-            Some(custom) => &mut custom.name,
-            None => &mut self.function.name,
-        }
-    }
-
-    pub(super) fn arguments_mut(&mut self) -> &mut String {
-        match &mut self.custom {
-            Some(custom) => &mut custom.input,
-            None => &mut self.function.arguments,
-        }
+        self.custom
+            .as_ref()
+            .map_or(&self.function.arguments, |custom| &custom.input)
     }
 }
 
@@ -273,7 +267,11 @@ impl Serialize for ToolCall {
             extra: &'a Extra,
         }
 
-        let kind = if self.custom.is_some() { "custom" } else { "function" };
+        let kind = if self.custom.is_some() {
+            "custom"
+        } else {
+            "function"
+        };
         Wire {
             id: self.id.as_deref(),
             r#type: self.r#type.as_deref().unwrap_or(kind),
@@ -295,27 +293,58 @@ impl<'de> Deserialize<'de> for ChatCompletion {
 impl<'de> Deserialize<'de> for Choice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let choice = crate::chunk::Choice::deserialize(deserializer)?;
-        let completion = completion_of(Chunk { choices: [choice].into(), ..Chunk::default() });
-        completion.choices.into_iter().next().ok_or_else(|| D::Error::custom("a choice was expected"))
+        let completion = completion_of(Chunk {
+            choices: [choice].into(),
+            ..Chunk::default()
+        });
+        completion
+            .choices
+            .into_iter()
+            .next()
+            .ok_or_else(|| D::Error::custom("a choice was expected"))
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let delta = Delta::deserialize(deserializer)?;
-        let choice = crate::chunk::Choice { delta, ..crate::chunk::Choice::default() };
-        let completion = completion_of(Chunk { choices: [choice].into(), ..Chunk::default() });
-        completion.choices.into_iter().next().map(|choice| choice.message).ok_or_else(|| D::Error::custom("a message"))
+        let choice = crate::chunk::Choice {
+            delta,
+            ..crate::chunk::Choice::default()
+        };
+        let completion = completion_of(Chunk {
+            choices: [choice].into(),
+            ..Chunk::default()
+        });
+        completion
+            .choices
+            .into_iter()
+            .next()
+            .map(|choice| choice.message)
+            .ok_or_else(|| D::Error::custom("a message"))
     }
 }
 
 impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let call = ToolCallDelta::deserialize(deserializer)?;
-        let delta = Delta { tool_calls: [call].into(), ..Delta::default() };
-        let choice = crate::chunk::Choice { delta, ..crate::chunk::Choice::default() };
-        let completion = completion_of(Chunk { choices: [choice].into(), ..Chunk::default() });
-        let message = completion.choices.into_iter().next().map(|choice| choice.message);
+        let delta = Delta {
+            tool_calls: [call].into(),
+            ..Delta::default()
+        };
+        let choice = crate::chunk::Choice {
+            delta,
+            ..crate::chunk::Choice::default()
+        };
+        let completion = completion_of(Chunk {
+            choices: [choice].into(),
+            ..Chunk::default()
+        });
+        let message = completion
+            .choices
+            .into_iter()
+            .next()
+            .map(|choice| choice.message);
         let call = message.and_then(|message| message.tool_calls.into_iter().next());
         call.ok_or_else(|| D::Error::custom("a tool call was expected"))
     }

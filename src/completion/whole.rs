@@ -75,7 +75,10 @@ impl Scan {
             if self.state == State::String {
                 // The inside of strings is nearly all there is.
                 let rest = bytes.get(self.at..).unwrap_or_default();
-                self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
+                self.at += rest
+                    .iter()
+                    .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+                    .unwrap_or(rest.len());
                 let Some(byte) = bytes.get(self.at) else {
                     break;
                 };
@@ -112,7 +115,9 @@ impl Scan {
             (State::String, b'"') => State::After,
             (State::String, b'\\') => State::Escape,
             (State::String, 0x20..) => State::String,
-            (State::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => State::String,
+            (State::Escape, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                State::String
+            }
             (State::Escape, b'u') => State::Hex(4),
             (State::Hex(1), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => State::String,
             (State::Hex(left), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => State::Hex(left - 1),
@@ -126,10 +131,16 @@ impl Scan {
             {
                 state
             }
-            (State::Start | State::Value | State::First, b'{' | b'[') if self.open.len() < max_depth => {
+            (State::Start | State::Value | State::First, b'{' | b'[')
+                if self.open.len() < max_depth =>
+            {
                 self.is_filled |= !self.open.is_empty();
                 self.open.push(byte == b'{');
-                if byte == b'{' { State::Key { or_end: true } } else { State::First }
+                if byte == b'{' {
+                    State::Key { or_end: true }
+                } else {
+                    State::First
+                }
             }
             (State::First, b']') => self.close(),
             (State::Value | State::First, _) => {
@@ -173,7 +184,11 @@ impl Scan {
 
     fn close(&mut self) -> State {
         self.open.pop();
-        if self.open.is_empty() { State::Whole } else { State::After }
+        if self.open.is_empty() {
+            State::Whole
+        } else {
+            State::After
+        }
     }
 }
 
@@ -187,13 +202,18 @@ impl Number {
             (Self::Dot | Self::Fraction, b'0'..=b'9') => Self::Fraction,
             (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::Exponent,
             (Self::Exponent, b'+' | b'-') => Self::ExponentSign,
-            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => Self::ExponentDigits,
+            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => {
+                Self::ExponentDigits
+            }
             _ => return None,
         })
     }
 
     const fn may_end(self) -> bool {
-        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits)
+        matches!(
+            self,
+            Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits
+        )
     }
 }
 
@@ -249,19 +269,34 @@ mod tests {
 
     #[test]
     fn each_byte_alone_gives_the_same() {
-        for text in [r#"{"a":[1,2.5e3,{"b":"\"\\u00e9"},null,true,false,-0]} "#, r#"{"a":}"#, "[]", "{} x"] {
+        for text in [
+            r#"{"a":[1,2.5e3,{"b":"\"\\u00e9"},null,true,false,-0]} "#,
+            r#"{"a":}"#,
+            "[]",
+            "{} x",
+        ] {
             let mut scan = Scan::default();
             for end in 0..=text.len() {
-                assert_eq!(scan.is_whole(&text[..end], 128), is_whole(&text[..end]), "{:?}", &text[..end]);
+                assert_eq!(
+                    scan.is_whole(&text[..end], 128),
+                    is_whole(&text[..end]),
+                    "{:?}",
+                    &text[..end]
+                );
             }
         }
     }
 
     #[test]
     fn is_filled_tells_placeholders_from_arguments() {
-        for (text, filled) in
-            [("{}", false), (" { } ", false), ("[]", false), ("[[]]", true), (r#"{"a":1}"#, true), ("[0]", true)]
-        {
+        for (text, filled) in [
+            ("{}", false),
+            (" { } ", false),
+            ("[]", false),
+            ("[[]]", true),
+            (r#"{"a":1}"#, true),
+            ("[0]", true),
+        ] {
             let mut scan = Scan::default();
             assert!(scan.is_whole(text, 128));
             assert_eq!(scan.is_filled(), filled, "{text}");

@@ -47,7 +47,9 @@ mod tests {
         let mut parser = Parser::new();
         for (index, is_finished) in choices.iter().enumerate() {
             let reason = if *is_finished { "\"stop\"" } else { "null" };
-            let json = format!("{{\"choices\":[{{\"index\":{index},\"delta\":{{}},\"finish_reason\":{reason}}}]}}");
+            let json = format!(
+                "{{\"choices\":[{{\"index\":{index},\"delta\":{{}},\"finish_reason\":{reason}}}]}}"
+            );
             parser.feed(format!("data: {json}\n\n").as_bytes());
         }
         if marker {
@@ -60,7 +62,11 @@ mod tests {
         }
         let mut verdict = Verdict::Open;
         while let Some(item) = parser.next_event() {
-            assert_eq!(verdict, Verdict::Open, "something came after the terminal item");
+            assert_eq!(
+                verdict,
+                Verdict::Open,
+                "something came after the terminal item"
+            );
             verdict = match item {
                 Ok(Event::Done(done)) => {
                     assert_eq!(done.marker(), marker);
@@ -88,10 +94,22 @@ mod tests {
         for (marker, input, finished, unfinished) in table {
             assert_eq!(verdict(marker, input, true), finished);
             assert_eq!(verdict(marker, input, false), unfinished);
-            assert_eq!(ending(marker, input, &[true]), finished, "{marker} {input:?}");
-            assert_eq!(ending(marker, input, &[true, true]), finished, "{marker} {input:?}");
+            assert_eq!(
+                ending(marker, input, &[true]),
+                finished,
+                "{marker} {input:?}"
+            );
+            assert_eq!(
+                ending(marker, input, &[true, true]),
+                finished,
+                "{marker} {input:?}"
+            );
             for choices in [&[][..], &[false], &[true, false]] {
-                assert_eq!(ending(marker, input, choices), unfinished, "{marker} {input:?} {choices:?}");
+                assert_eq!(
+                    ending(marker, input, choices),
+                    unfinished,
+                    "{marker} {input:?} {choices:?}"
+                );
             }
         }
     }

@@ -44,7 +44,9 @@ impl Kind {
 
 /// The JSON in a line `error: {json}`.
 pub(super) fn error_json(line: &str) -> Option<&str> {
-    line.strip_prefix("error:").map(str::trim).filter(|json| json.starts_with('{'))
+    line.strip_prefix("error:")
+        .map(str::trim)
+        .filter(|json| json.starts_with('{'))
 }
 
 /// What the lines so far make of the body.
@@ -70,7 +72,9 @@ pub(super) struct Strays {
 impl Strays {
     /// Looks at a line before it is read. True if it is now plain that this is no event stream.
     pub(super) fn look(&mut self, line: &str, end: u64, fields: u64) -> bool {
-        let like_json = *self.begins_like_json.get_or_insert_with(|| line.trim_start().starts_with(['{', '[']));
+        let like_json = *self
+            .begins_like_json
+            .get_or_insert_with(|| line.trim_start().starts_with(['{', '[']));
         self.is_evident |= Kind::of(line) == Kind::Error;
         !like_json && end >= PATIENCE && self.report(fields)
     }

@@ -140,7 +140,10 @@ impl Decoder {
 
     /// As `with_max_frame_bytes`, and lines with an unknown field name are handed out too.
     pub(crate) fn with_strays(max_frame_bytes: usize) -> Self {
-        Self { lend_strays: true, ..Self::with_max_frame_bytes(max_frame_bytes) }
+        Self {
+            lend_strays: true,
+            ..Self::with_max_frame_bytes(max_frame_bytes)
+        }
     }
 
     /// Stores bytes, cut anywhere. Never fails and never parses; an empty slice changes nothing. After
@@ -201,7 +204,11 @@ impl Decoder {
     pub(crate) fn frame(&self) -> Option<Frame<'_>> {
         let Dispatched { terminated, range } = self.dispatched.as_ref()?;
         Some(Frame {
-            event: if self.event.is_empty() { "message" } else { &self.event },
+            event: if self.event.is_empty() {
+                "message"
+            } else {
+                &self.event
+            },
             data: &self.block.data,
             id: &self.id,
             retry: self.retry,
@@ -212,7 +219,11 @@ impl Decoder {
 
     /// The stray line that `advance` came upon last.
     pub(crate) fn stray(&self) -> Stray<'_> {
-        Stray { text: &self.stray, range: self.stray_range.clone(), in_frame: self.block.has_data }
+        Stray {
+            text: &self.stray,
+            range: self.stray_range.clone(),
+            in_frame: self.block.has_data,
+        }
     }
 
     /// How many data, event, id and retry lines were read: the evidence that this is an event stream at all.
@@ -221,7 +232,7 @@ impl Decoder {
     }
 
     /// How many bytes were fed.
-    pub(crate) const fn fed(&self) -> u64 {
+    pub(crate) fn fed(&self) -> u64 {
         self.lines.fed()
     }
 
@@ -242,8 +253,12 @@ impl Decoder {
             return None;
         };
         let line = self.lines.get(span);
-        let name = line.iter().position(|byte| *byte == b':').map_or(line, |at| line.get(..at).unwrap_or_default());
-        let is_stray = line.len() > "error".len() && !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry");
+        let name = line
+            .iter()
+            .position(|byte| *byte == b':')
+            .map_or(line, |at| line.get(..at).unwrap_or_default());
+        let is_stray = line.len() > "error".len()
+            && !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry");
         is_stray.then(|| span.range())
     }
 
@@ -273,7 +288,10 @@ impl Decoder {
                     }
                 }
                 None => {
-                    if self.lines.is_finished() && !self.aborted && self.dispatch(self.lines.fed(), false) {
+                    if self.lines.is_finished()
+                        && !self.aborted
+                        && self.dispatch(self.lines.fed(), false)
+                    {
                         return Some(Advance::Frame);
                     }
                     self.shrink();
@@ -300,7 +318,9 @@ impl Decoder {
         let line = self.lines.get(span);
         if line.is_empty() {
             self.skipping = false;
-            return self.dispatch(span.offset + 1, true).then_some(Advance::Frame);
+            return self
+                .dispatch(span.offset + 1, true)
+                .then_some(Advance::Frame);
         }
         if self.skipping || line.first() == Some(&b':') {
             return None;
@@ -311,7 +331,10 @@ impl Decoder {
         let (name, value) = match memchr::memchr(b':', line) {
             Some(colon) => {
                 let value = line.get(colon + 1..).unwrap_or_default();
-                (line.get(..colon).unwrap_or_default(), value.strip_prefix(b" ").unwrap_or(value))
+                (
+                    line.get(..colon).unwrap_or_default(),
+                    value.strip_prefix(b" ").unwrap_or(value),
+                )
             }
             None => (line, &[][..]),
         };
@@ -370,7 +393,10 @@ impl Decoder {
         block.event.clear();
         let start = block.start.take();
         let has_data = core::mem::take(&mut block.has_data);
-        self.dispatched = start.filter(|_| has_data).map(|start| Dispatched { terminated, range: start..end });
+        self.dispatched = start.filter(|_| has_data).map(|start| Dispatched {
+            terminated,
+            range: start..end,
+        });
         has_data
     }
 

@@ -109,7 +109,7 @@ impl Lines {
     }
 
     /// How many bytes were fed.
-    pub(super) const fn fed(&self) -> u64 {
+    pub(super) fn fed(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 
@@ -147,9 +147,17 @@ impl Lines {
         };
         let span = self.span(end);
         let dropped = self.state == State::Dropping;
-        self.state = if self.bytes.get(end) == Some(&b'\r') { State::PostCr } else { State::Line };
+        self.state = if self.bytes.get(end) == Some(&b'\r') {
+            State::PostCr
+        } else {
+            State::Line
+        };
         self.start = end + 1;
-        Some(if dropped { Line::Dropped } else { Line::Whole(span) })
+        Some(if dropped {
+            Line::Dropped
+        } else {
+            Line::Whole(span)
+        })
     }
 
     /// Reads the partial line as it is: the input has ended.
@@ -175,12 +183,19 @@ impl Lines {
     pub(super) fn reset(&mut self) {
         let mut bytes = core::mem::take(&mut self.bytes);
         bytes.clear();
-        *self = Self { bytes, ..Self::default() };
+        *self = Self {
+            bytes,
+            ..Self::default()
+        };
         self.shrink();
     }
 
     fn span(&self, end: usize) -> Span {
-        Span { start: self.start, end, offset: self.offset() }
+        Span {
+            start: self.start,
+            end,
+            offset: self.offset(),
+        }
     }
 
     /// False while it is open whether a byte order mark comes.

@@ -28,11 +28,17 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
             }
             Some(b'{') => {
                 self.enter();
-                visitor.visit_map(Members { reader: self, is_first: true })
+                visitor.visit_map(Members {
+                    reader: self,
+                    is_first: true,
+                })
             }
             Some(b'[') => {
                 self.enter();
-                visitor.visit_seq(Members { reader: self, is_first: true })
+                visitor.visit_seq(Members {
+                    reader: self,
+                    is_first: true,
+                })
             }
             Some(b'n') => {
                 self.literal("null")?;
@@ -60,7 +66,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
     }
 
     /// Hands out the text of the next value, mended if it needs be; a unit if it was too deep to be kept.
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
         let next = self.peek_token();
         if name == STRING_OR_RAW {
             if !matches!(next, Some(b'{' | b'[')) {

@@ -27,7 +27,11 @@ pub(crate) struct SyntaxError {
 
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {} at byte {} of the payload", self.expected, self.at)
+        write!(
+            f,
+            "expected {} at byte {} of the payload",
+            self.expected, self.at
+        )
     }
 }
 
@@ -36,23 +40,35 @@ impl core::error::Error for SyntaxError {}
 impl SyntaxError {
     /// An end marker with something after it.
     pub(super) const fn forged_marker() -> Self {
-        Self { at: 0, expected: "nothing after the end marker" }
+        Self {
+            at: 0,
+            expected: "nothing after the end marker",
+        }
     }
 
     /// A value with something after it that is none.
     pub(super) const fn not_a_sequence() -> Self {
-        Self { at: 0, expected: "JSON values only" }
+        Self {
+            at: 0,
+            expected: "JSON values only",
+        }
     }
 
     /// JSON, but no object.
     pub(super) const fn no_object() -> Self {
-        Self { at: 0, expected: "an object" }
+        Self {
+            at: 0,
+            expected: "an object",
+        }
     }
 }
 
 impl serde::de::Error for SyntaxError {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self { at: 0, expected: "a value of another type" }
+        Self {
+            at: 0,
+            expected: "a value of another type",
+        }
     }
 }
 
@@ -138,7 +154,10 @@ impl<'de, 's> Reader<'de, 's> {
     }
 
     fn error<T>(&self, expected: &'static str) -> Result<T> {
-        Err(SyntaxError { at: self.at, expected })
+        Err(SyntaxError {
+            at: self.at,
+            expected,
+        })
     }
 
     fn peek(&self) -> Option<u8> {
@@ -161,7 +180,12 @@ impl<'de, 's> Reader<'de, 's> {
 
     /// Takes a literal that is known by its first byte.
     fn literal(&mut self, literal: &'static str) -> Result<()> {
-        if self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(literal.as_bytes())) {
+        if self
+            .text
+            .as_bytes()
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(literal.as_bytes()))
+        {
             self.at += literal.len();
             Ok(())
         } else {
@@ -174,7 +198,11 @@ impl<'de, 's> Reader<'de, 's> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
-        self.literal(if self.peek() == Some(b'N') { "NaN" } else { "Infinity" })?;
+        self.literal(if self.peek() == Some(b'N') {
+            "NaN"
+        } else {
+            "Infinity"
+        })?;
         self.tolerated.insert(Deviation::NotFinite);
         Ok(())
     }
@@ -196,7 +224,9 @@ impl<'de, 's> Reader<'de, 's> {
         let mut fits = true;
         let first_digit = self.at;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            let next = value.checked_mul(10).and_then(|value| value.checked_add(u64::from(digit - b'0')));
+            let next = value
+                .checked_mul(10)
+                .and_then(|value| value.checked_add(u64::from(digit - b'0')));
             fits &= next.is_some();
             value = next.unwrap_or(value);
             self.at += 1;
@@ -240,6 +270,10 @@ impl<'de, 's> Reader<'de, 's> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start { self.error("a digit") } else { Ok(()) }
+        if self.at == start {
+            self.error("a digit")
+        } else {
+            Ok(())
+        }
     }
 }

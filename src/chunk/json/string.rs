@@ -18,7 +18,10 @@ pub(crate) struct Halves {
 impl Halves {
     /// The character of a high and a low surrogate; none if one is missing.
     pub(crate) fn join(high: u16, low: u16) -> Option<char> {
-        char::decode_utf16([high, low]).next()?.ok().filter(|_| high != 0 && low != 0)
+        char::decode_utf16([high, low])
+            .next()?
+            .ok()
+            .filter(|_| high != 0 && low != 0)
     }
 }
 
@@ -37,7 +40,10 @@ const HIGHS: u64 = ONES * 0x80;
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
 /// byte. Eight bytes at a time.
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes.get(at..at + 8).and_then(|word| <[u8; 8]>::try_from(word).ok()) {
+    while let Some(word) = bytes
+        .get(at..at + 8)
+        .and_then(|word| <[u8; 8]>::try_from(word).ok())
+    {
         let word = u64::from_le_bytes(word);
         let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
         let quote = zero_bytes(word ^ (ONES * u64::from(b'"')));
@@ -50,7 +56,10 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
         at += 8;
     }
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)).unwrap_or(rest.len())
+    at + rest
+        .iter()
+        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
+        .unwrap_or(rest.len())
 }
 
 impl<'de> Reader<'de, '_> {
@@ -65,7 +74,8 @@ impl<'de> Reader<'de, '_> {
             return Ok(Text::Plain(self.slice(start, self.at - 1)));
         }
         self.unescaped.clear();
-        self.unescaped.push_str(self.text.get(start..self.at).unwrap_or_default());
+        self.unescaped
+            .push_str(self.text.get(start..self.at).unwrap_or_default());
         let mut halves = Halves::default();
         loop {
             match self.peek() {
@@ -89,7 +99,8 @@ impl<'de> Reader<'de, '_> {
                 }
                 Some(0x20..) => {
                     let end = plain_end(self.text.as_bytes(), self.at);
-                    self.unescaped.push_str(self.text.get(self.at..end).unwrap_or_default());
+                    self.unescaped
+                        .push_str(self.text.get(self.at..end).unwrap_or_default());
                     self.at = end;
                     halves.last = 0;
                 }
@@ -144,7 +155,13 @@ impl<'de> Reader<'de, '_> {
             return Ok((char, 0));
         }
         let after = self.at;
-        if unit < 0xDC00 && self.text.as_bytes().get(after..).is_some_and(|rest| rest.starts_with(b"\\u")) {
+        if unit < 0xDC00
+            && self
+                .text
+                .as_bytes()
+                .get(after..)
+                .is_some_and(|rest| rest.starts_with(b"\\u"))
+        {
             self.at += 2;
             let low = self.hex4()?;
             if let Some(char) = Halves::join(unit, low) {

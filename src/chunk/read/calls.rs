@@ -1,0 +1,143 @@
+//! Fragments of tool calls.
+
+use alloc::vec::Vec;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+
+use super::{InPlace, Refill, Seen, object, text};
+use crate::Deviation;
+use crate::chunk::extra;
+use crate::chunk::json::Halves;
+use crate::chunk::lenient::{Arguments, Cx, Field, HalvedText, Index, IndexValue, Key, Lenient};
+use crate::chunk::types::{CustomDelta, FunctionDelta, ToolCallDelta};
+
+/// The list of tool call fragments; or one alone.
+pub(super) struct ToolCalls<'a, 'h> {
+    pub(super) calls: &'a mut Vec<ToolCallDelta>,
+    pub(super) filled: &'a mut usize,
+    pub(super) cx: &'a mut Cx<'h>,
+}
+
+impl ToolCalls<'_, '_> {
+    /// The struct that the next fragment is read into.
+    fn target(&mut self) -> Option<&mut ToolCallDelta> {
+        if self.calls.len() == *self.filled {
+            self.calls.reserve_exact(1);
+            self.calls
+                .push(self.cx.spare.calls.pop().unwrap_or_default());
+        }
+        self.calls.get_mut(*self.filled)
+    }
+}
+
+impl Field for ToolCalls<'_, '_> {
+    fn absent(self) {
+        *self.filled = 0;
+    }
+
+    fn wrong(self) {
+        self.cx.note(Deviation::WrongType);
+        self.absent();
+    }
+
+    fn object<'de, A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
+        *self.filled = 0;
+        self.target();
+        let Some(target) = self.calls.first_mut() else {
+            return Ok(());
+        };
+        self.cx.note(Deviation::ToolCallsNotList);
+        target.refill(map, self.cx)?;
+        let is_over = core::mem::take(&mut self.cx.over_index);
+        self.cx.skipped_calls.index |= is_over;
+        *self.filled = usize::from(!is_over);
+        Ok(())
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        *self.filled = 0;
+        loop {
+            if *self.filled >= self.cx.limits.max_tool_calls {
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    self.cx.skipped_calls.count = true;
+                }
+                return Ok(());
+            }
+            self.target();
+            let Some(target) = self.calls.get_mut(*self.filled) else {
+                return Ok(());
+            };
+            let mut is_object = false;
+            let seed = Lenient(InPlace {
+                target,
+                is_object: &mut is_object,
+                cx: &mut *self.cx,
+            });
+            if seq.next_element_seed(seed)?.is_none() {
+                return Ok(());
+            }
+            let is_over = core::mem::take(&mut self.cx.over_index);
+            self.cx.skipped_calls.index |= is_over;
+            *self.filled += usize::from(is_object && !is_over);
+        }
+    }
+}
+
+impl Refill for ToolCallDelta {
+    fn refill<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut map: A,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), A::Error> {
+        self.extra.clear();
+        self.slot = None;
+        let mut index = IndexValue::Missing;
+        refill!(self, map, key, (slot, cx), fields {
+            "id" => id by text(slot, cx);
+            "type" => r#type by text(slot, cx);
+            "function" => function by object(slot, cx);
+            "custom" => custom by object(slot, cx);
+        } keys {
+            "index" => map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
+        } other keep!(self, map, key));
+        self.index = if let IndexValue::Valid(index) = index {
+            Some(index)
+        } else {
+            None
+        };
+        cx.over_index = index == IndexValue::Over;
+        Ok(())
+    }
+}
+
+impl Refill for FunctionDelta {
+    fn refill<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut map: A,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), A::Error> {
+        self.halves = Halves::default();
+        let halves = &mut self.halves;
+        refill!(self, map, _key, (slot, cx), fields {
+            "name" => name by text(slot, cx);
+            "arguments" => arguments by Arguments(HalvedText { slot, halves: &mut *halves, cx: &mut *cx });
+        } keys {} other { map.next_value::<IgnoredAny>()?; });
+        Ok(())
+    }
+}
+
+impl Refill for CustomDelta {
+    fn refill<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut map: A,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), A::Error> {
+        self.halves = Halves::default();
+        let halves = &mut self.halves;
+        refill!(self, map, _key, (slot, cx), fields {
+            "name" => name by text(slot, cx);
+            "input" => input by Arguments(HalvedText { slot, halves: &mut *halves, cx: &mut *cx });
+        } keys {} other { map.next_value::<IgnoredAny>()?; });
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! A chunk and its choices.
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess};
+
+use super::{InPlace, Object, Refill, Seen, count, object, text};
+use crate::Deviation;
+use crate::chunk::extra;
+use crate::chunk::lenient::{Cx, Field, Index, IndexValue, Key, Lenient, Raw, Reason};
+use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
+
+impl Refill for Chunk {
+    fn refill<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut map: A,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), A::Error> {
+        self.extra.clear();
+        self.skipped = Skipped::default();
+        let mut choices = 0;
+        refill!(self, map, key, (slot, cx), fields {
+            "id" => id by text(slot, cx);
+            "object" => object by text(slot, cx);
+            "created" => created by count(slot, cx);
+            "model" => model by text(slot, cx);
+            "service_tier" => service_tier by text(slot, cx);
+            "system_fingerprint" => system_fingerprint by text(slot, cx);
+            "obfuscation" => obfuscation by text(slot, cx);
+            "moderation" => moderation by Raw(slot);
+            "usage" => usage by object(slot, cx);
+        } keys {
+            "choices" => {
+                map.next_value_seed(Lenient(Choices { chunk: self, filled: &mut choices, cx: &mut *cx }))?;
+            };
+        } other {
+            cx.found.hints.insert(key);
+            keep!(self, map, key);
+        });
+        while self.choices.len() > choices {
+            cx.spare.choices.extend(self.choices.pop());
+        }
+        cx.found.usage_object = self.usage.is_some();
+        if self.usage.as_ref().is_none_or(Usage::is_empty) {
+            self.usage_elsewhere(cx);
+        }
+        if self.usage.as_ref().is_some_and(Usage::is_empty) {
+            cx.note(Deviation::UsageEmpty);
+        }
+        Ok(())
+    }
+}
+
+impl Chunk {
+    /// Moonshot has the usage in a choice, Groq in `x_groq`.
+    fn usage_elsewhere(&mut self, cx: &mut Cx<'_>) {
+        if let Some(usage) = cx.choice_usage.take() {
+            cx.note(Deviation::UsageInChoice);
+            self.usage = Some(usage);
+        } else if let Some(raw) = self.extra.raw("x_groq") {
+            #[derive(Deserialize)]
+            struct XGroq {
+                #[serde(default)]
+                usage: Option<Usage>,
+            }
+
+            let usage = serde_json::from_str(raw)
+                .ok()
+                .and_then(|XGroq { usage }| usage);
+            if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
+                cx.note(Deviation::UsageInXGroq);
+                self.usage = Some(usage);
+            }
+        }
+    }
+}
+
+/// The list of choices.
+struct Choices<'a, 'h> {
+    chunk: &'a mut Chunk,
+    filled: &'a mut usize,
+    cx: &'a mut Cx<'h>,
+}
+
+impl Field for Choices<'_, '_> {
+    fn absent(self) {
+        *self.filled = 0;
+    }
+
+    fn wrong(self) {
+        self.cx.note(Deviation::WrongType);
+        self.absent();
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Choices { chunk, filled, cx } = self;
+        *filled = 0;
+        cx.found.choices_list = true;
+        for position in 0_u32.. {
+            if *filled >= cx.limits.max_choices {
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    chunk.skipped.count = true;
+                }
+                break;
+            }
+            if chunk.choices.len() == *filled {
+                // One at a time: most streams have one choice, and a vector's first growth would be four.
+                chunk.choices.reserve_exact(1);
+                chunk
+                    .choices
+                    .push(cx.spare.choices.pop().unwrap_or_default());
+            }
+            let Some(target) = chunk.choices.get_mut(*filled) else {
+                break;
+            };
+            target.index = position;
+            let mut is_object = false;
+            let seed = Lenient(InPlace {
+                target,
+                is_object: &mut is_object,
+                cx: &mut *cx,
+            });
+            if seq.next_element_seed(seed)?.is_none() {
+                break;
+            }
+            let is_over = core::mem::take(&mut cx.over_index);
+            chunk.skipped.index |= is_over;
+            *filled += usize::from(is_object && !is_over);
+        }
+        Ok(())
+    }
+}
+
+impl Refill for Choice {
+    /// `index` holds the position in the list.
+    fn refill<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut map: A,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), A::Error> {
+        self.extra.clear();
+        cx.skipped_calls = Skipped::default();
+        let mut index = IndexValue::Missing;
+        let mut has_index = false;
+        let mut has_delta = false;
+        let mut renamed_reason = None;
+        let mut usage = None;
+        refill!(self, map, key, (slot, cx), fields {
+            "finish_reason" => finish_reason by Lenient(Reason(slot, cx));
+            "logprobs" => logprobs by object(slot, cx);
+            "message" => message by object(slot, cx);
+        } keys {
+            "index" => {
+                if core::mem::replace(&mut has_index, true) {
+                    cx.note(Deviation::DuplicateKey);
+                }
+                map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
+            };
+            "delta" => {
+                if has_delta {
+                    cx.note(Deviation::DuplicateKey);
+                }
+                let is_object = &mut has_delta;
+                map.next_value_seed(Lenient(InPlace { target: &mut self.delta, is_object, cx: &mut *cx }))?;
+            };
+            "finishReason" => map.next_value_seed(Lenient(Reason(&mut renamed_reason, &mut *cx)))?;
+            "usage" => map.next_value_seed(Lenient(Object(&mut usage, &mut *cx)))?;
+        } other {
+            cx.found.hints.insert_of_choice(key);
+            keep!(self, map, key);
+        });
+        match index {
+            IndexValue::Valid(index) => self.index = index,
+            IndexValue::Missing => cx.note(Deviation::ChoiceIndexMissing),
+            IndexValue::Over => cx.over_index = true,
+        }
+        if has_delta {
+            if self.message.take().is_some() {
+                // The message is a running total of the deltas: it would double the text.
+                cx.note(Deviation::MessageInPlaceOfDelta);
+            }
+        } else {
+            self.delta.clear(cx);
+            let deviation = if self.message.is_some() {
+                Deviation::MessageInPlaceOfDelta
+            } else {
+                Deviation::DeltaMissing
+            };
+            cx.note(deviation);
+        }
+        if self.finish_reason.is_none() && renamed_reason.is_some() {
+            cx.note(Deviation::FinishReasonRenamed);
+            self.finish_reason = renamed_reason;
+        }
+        if cx.choice_usage.is_none() {
+            cx.choice_usage = usage.filter(|usage: &Usage| !usage.is_empty());
+        }
+        self.skipped = core::mem::take(&mut cx.skipped_calls);
+        Ok(())
+    }
+}
