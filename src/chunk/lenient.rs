@@ -29,6 +29,8 @@ pub(super) struct Cx<'h> {
     pub(super) skipped_calls: Skipped,
     /// The part just read has an index over `u32::MAX`.
     pub(super) over_index: bool,
+    /// A choice has both a delta and a message: which one counts depends on the chunk.
+    pub(super) deltas_beside_messages: bool,
     /// The first usage inside a choice.
     pub(super) choice_usage: Option<Usage>,
     pub(super) found: Found,
@@ -58,6 +60,7 @@ impl<'h> Cx<'h> {
             spare,
             skipped_calls: Skipped::default(),
             over_index: false,
+            deltas_beside_messages: false,
             choice_usage: None,
             found: Found::default(),
         }

@@ -39,6 +39,9 @@ impl Refill for Chunk {
         while self.choices.len() > choices {
             cx.spare.choices.extend(self.choices.pop());
         }
+        if cx.deltas_beside_messages {
+            self.delta_or_message(cx);
+        }
         cx.found.usage_object = self.usage.is_some();
         if self.usage.as_ref().is_none_or(Usage::is_empty) {
             self.usage_elsewhere(cx);
@@ -51,6 +54,19 @@ impl Refill for Chunk {
 }
 
 impl Chunk {
+    /// Perplexity sends both. In a stream the message is a running total of the deltas, which would double the text; in a
+    /// whole answer the delta is an empty stub.
+    fn delta_or_message(&mut self, cx: &mut Cx<'_>) {
+        let is_whole = self.object.as_deref() == Some("chat.completion");
+        for choice in &mut self.choices {
+            if is_whole && choice.delta.is_silent() && choice.message.is_some() {
+                choice.delta.clear(cx);
+            } else {
+                choice.message = None;
+            }
+        }
+    }
+
     /// Moonshot has the usage in a choice, Groq in `x_groq`.
     fn usage_elsewhere(&mut self, cx: &mut Cx<'_>) {
         if let Some(usage) = cx.choice_usage.take() {
@@ -173,19 +189,17 @@ impl Refill for Choice {
             IndexValue::Missing => cx.note(Deviation::ChoiceIndexMissing),
             IndexValue::Over => cx.over_index = true,
         }
-        if has_delta {
-            if self.message.take().is_some() {
-                // The message is a running total of the deltas: it would double the text.
-                cx.note(Deviation::MessageInPlaceOfDelta);
+        match (has_delta, &self.message) {
+            (true, Some(_)) => cx.deltas_beside_messages = true,
+            (true, None) => {}
+            (false, Some(_)) => self.delta.clear(cx),
+            (false, None) => {
+                self.delta.clear(cx);
+                cx.note(Deviation::DeltaMissing);
             }
-        } else {
-            self.delta.clear(cx);
-            let deviation = if self.message.is_some() {
-                Deviation::MessageInPlaceOfDelta
-            } else {
-                Deviation::DeltaMissing
-            };
-            cx.note(deviation);
+        }
+        if self.message.is_some() {
+            cx.note(Deviation::MessageInPlaceOfDelta);
         }
         if self.finish_reason.is_none() && renamed_reason.is_some() {
             cx.note(Deviation::FinishReasonRenamed);

@@ -1,0 +1,109 @@
+//! Shows what is in a Chat Completions stream: a file, or what another program is sending right now.
+//!
+//! ```text
+//! cargo run --example inspect -- fixtures/tool_calls.sse
+//! curl -N https://api.example.com/v1/chat/completions -H ... -d '{"stream":true, ...}' | cargo run --example inspect -- -
+//! ```
+//!
+//! The default is a timeline for people: one line for each thing that came, with the place in the stream of the frame
+//! that it came in; then how it ended, what is missing, and what was tolerated. `#1` behind a label is choice 1.
+//! For programs: `--summary` (one JSON object), `--events` (one JSON line per event), `--frames` (one per frame of the
+//! event stream, whatever is in it). `--help` tells the rest.
+//!
+//! Exit status: 0 the answer is whole, 1 it was cut off (an empty body too), 2 the server sent an error or something that
+//! is no event stream, 64 wrong usage or a file that cannot be read, 74 the output cannot be written. `--frames` does not
+//! look into the frames: 0, or 1 if the input broke.
+#![allow(
+    clippy::std_instead_of_core,
+    clippy::std_instead_of_alloc,
+    reason = "a program with files and a terminal is not for no_std"
+)]
+
+mod args;
+mod input;
+mod lines;
+mod reading;
+mod summary;
+mod text;
+mod timeline;
+
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+use args::{Args, Command, Output};
+use input::{Input, Piece};
+use lines::{Events, Frames};
+use reading::{Reading, Sink};
+use summary::Summary;
+use timeline::Timeline;
+
+/// As in `sysexits.h`.
+const USAGE: u8 = 64;
+const OUTPUT: u8 = 74;
+
+fn main() -> ExitCode {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match Command::from_env() {
+        Ok(Command::Print(text)) => out.write_all(text.as_bytes()).map(|()| 0),
+        Ok(Command::Inspect(args)) => match Input::open(&args.file, args.feed) {
+            Ok(input) => inspect(&args, input, &mut out),
+            Err(error) => return complain(&args.name(), &error, USAGE),
+        },
+        Err(error) => return complain("usage", &error, USAGE),
+    };
+    match written.and_then(|status| out.flush().map(|()| status)) {
+        Ok(status) => ExitCode::from(status),
+        // Who reads the output has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => complain("standard output", &error, OUTPUT),
+    }
+}
+
+/// Reads the input to its end, or to the end of the answer. Gives the exit status.
+fn inspect(args: &Args, mut input: Input, out: &mut dyn Write) -> io::Result<u8> {
+    let mut sink = sink(args);
+    let mut is_begun = false;
+    while !sink.is_over() {
+        match input.read() {
+            Piece::Bytes(bytes) => {
+                is_begun = true;
+                for bytes in bytes.chunks(args.feed.map_or(usize::MAX, usize::from)) {
+                    sink.feed(bytes, out)?;
+                }
+            }
+            Piece::End => {
+                sink.finish(out)?;
+                break;
+            }
+            Piece::Broken(error) => {
+                complain(&args.name(), &error, USAGE);
+                if !is_begun {
+                    return Ok(USAGE);
+                }
+                sink.abort(out)?;
+                break;
+            }
+        }
+        out.flush()?;
+    }
+    Ok(sink.status())
+}
+
+fn sink(args: &Args) -> Box<dyn Sink> {
+    match args.output {
+        Output::Timeline => {
+            let is_live = args.is_standard_input() && io::stdout().is_terminal();
+            Box::new(Reading::new(Timeline::new(args.times || is_live)))
+        }
+        Output::Summary => Box::new(Reading::new(Summary::default())),
+        Output::Events => Box::new(Reading::new(Events)),
+        Output::Frames => Box::new(Frames::default()),
+    }
+}
+
+/// Says on standard error, in one line, what is wrong.
+fn complain(what: &str, error: &dyn std::error::Error, status: u8) -> ExitCode {
+    // If that cannot be written either, the exit status says it.
+    let _ = writeln!(io::stderr(), "inspect: {what}: {error}");
+    ExitCode::from(status)
+}
