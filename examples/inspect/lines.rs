@@ -21,7 +21,9 @@ impl From<&Error> for Fault {
         Self {
             kind: error.kind().as_str(),
             offset: error.offset(),
-            message: error.api().map_or_else(|| error.to_string(), |api| api.message.clone()),
+            message: error
+                .api()
+                .map_or_else(|| error.to_string(), |api| api.message.clone()),
         }
     }
 }
@@ -38,7 +40,12 @@ fn error_line(out: &mut dyn Write, error: &Error) -> io::Result<()> {
         error: Fault,
     }
 
-    line(out, &Line { error: error.into() })
+    line(
+        out,
+        &Line {
+            error: error.into(),
+        },
+    )
 }
 
 /// `--events`
@@ -79,8 +86,24 @@ impl Frames {
 
         while let Some(frame) = self.decoder.next_frame() {
             match frame {
-                Ok(sse::Frame { event, data, id, retry, terminated, .. }) => {
-                    line(out, &Line { event, data, id, retry, terminated })?;
+                Ok(sse::Frame {
+                    event,
+                    data,
+                    id,
+                    retry,
+                    terminated,
+                    ..
+                }) => {
+                    line(
+                        out,
+                        &Line {
+                            event,
+                            data,
+                            id,
+                            retry,
+                            terminated,
+                        },
+                    )?;
                 }
                 Err(error) => error_line(out, &error)?,
             }

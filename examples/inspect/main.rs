@@ -20,6 +20,7 @@
 )]
 
 mod args;
+mod describe;
 mod input;
 mod lines;
 mod reading;

@@ -122,7 +122,11 @@ impl<V: View> Sink for Reading<V> {
     }
 
     fn status(&self) -> u8 {
-        let is_whole = self.tally.ending.as_ref().is_some_and(|ending| !ending.is_truncated);
+        let is_whole = self
+            .tally
+            .ending
+            .as_ref()
+            .is_some_and(|ending| !ending.is_truncated);
         match (self.tally.is_error, is_whole) {
             (true, _) => 2,
             (false, false) => 1,
@@ -135,7 +139,9 @@ impl Tally {
     fn count(&mut self, item: Result<&Event<'_>, &Error>, parser: &Parser) {
         self.offset = match item {
             Err(error) => error.offset(),
-            Ok(_) => parser.frame().map_or_else(|| self.end(parser), |frame| frame.range.start),
+            Ok(_) => parser
+                .frame()
+                .map_or_else(|| self.end(parser), |frame| frame.range.start),
         };
         match item {
             Ok(Event::ChunkParsed(chunk)) => {
@@ -143,20 +149,31 @@ impl Tally {
                 for choice in &chunk.choices {
                     let slots = choice.delta.tool_calls.iter().filter_map(|call| call.slot);
                     let choice = choice.index;
-                    self.open_calls.extend(slots.map(|slot| Call { choice, slot }));
+                    self.open_calls
+                        .extend(slots.map(|slot| Call { choice, slot }));
                 }
             }
             Ok(Event::ToolCallComplete { choice, slot, .. }) => {
-                self.open_calls.remove(&Call { choice: *choice, slot: *slot });
+                self.open_calls.remove(&Call {
+                    choice: *choice,
+                    slot: *slot,
+                });
             }
             Ok(Event::Done(done)) => {
                 let calls = done.incomplete_calls().iter();
-                let read = parser.frame().map_or_else(|| self.end(parser), |frame| frame.range.end);
+                let read = parser
+                    .frame()
+                    .map_or_else(|| self.end(parser), |frame| frame.range.end);
                 self.ending = Some(Ending {
                     is_truncated: false,
                     marker: done.marker(),
                     unfinished_choices: done.unfinished().to_vec(),
-                    incomplete_calls: calls.map(|call| Call { choice: call.choice, slot: call.slot }).collect(),
+                    incomplete_calls: calls
+                        .map(|call| Call {
+                            choice: call.choice,
+                            slot: call.slot,
+                        })
+                        .collect(),
                     read,
                 });
             }
@@ -172,7 +189,9 @@ impl Tally {
                     read: error.offset(),
                 });
             }
-            Err(error) => self.is_error |= matches!(error.kind(), ErrorKind::Api | ErrorKind::NotEventStream),
+            Err(error) => {
+                self.is_error |= matches!(error.kind(), ErrorKind::Api | ErrorKind::NotEventStream)
+            }
             Ok(_) => {}
         }
     }
@@ -180,7 +199,10 @@ impl Tally {
     /// Where the stream ended, if not in a frame: at the end of the input or, with more input behind it, at a bare
     /// `[DONE]`, of which only the deviation tells the place.
     fn end(&self, parser: &Parser) -> u64 {
-        let bare = parser.deviations().iter().find(|met| met.code == Deviation::BareDone);
+        let bare = parser
+            .deviations()
+            .iter()
+            .find(|met| met.code == Deviation::BareDone);
         bare.map_or(self.fed, |bare| bare.offset)
     }
 }

@@ -53,7 +53,9 @@ impl View for Summary {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         match item {
-            Ok(Event::ToolCallComplete { choice, slot, call, .. }) => self.calls.push(CompletedCall {
+            Ok(Event::ToolCallComplete {
+                choice, slot, call, ..
+            }) => self.calls.push(CompletedCall {
                 choice: *choice,
                 slot: *slot,
                 id: call.id.clone(),
@@ -67,19 +69,28 @@ impl View for Summary {
             return Ok(());
         };
         let completion = parser.completion();
-        let is_empty = completion.choices.is_empty() && completion.id.is_none() && completion.usage.is_none();
+        let is_empty =
+            completion.choices.is_empty() && completion.id.is_none() && completion.usage.is_none();
         let deviations = parser.deviations().iter();
         let object = Object {
             completion: Some(completion).filter(|_| !is_empty),
             chunks: tally.chunks,
             done_marker: ending.marker,
-            ending: if ending.is_truncated { "truncated" } else { "done" },
+            ending: if ending.is_truncated {
+                "truncated"
+            } else {
+                "done"
+            },
             unfinished_choices: &ending.unfinished_choices,
             incomplete_calls: &ending.incomplete_calls,
             tool_calls_completed: &self.calls,
             errors: &self.errors,
             deviations: deviations
-                .map(|met| Tolerated { code: met.code.as_str(), count: met.count, offset: met.offset })
+                .map(|met| Tolerated {
+                    code: met.code.as_str(),
+                    count: met.count,
+                    offset: met.offset,
+                })
                 .collect(),
         };
         line(out, &object)

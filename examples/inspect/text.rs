@@ -46,7 +46,10 @@ impl Display for Full<'_> {
 
 /// What is shown of a text, and what is not.
 fn split(text: &str) -> (&str, &str) {
-    let at = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
+    let at = text
+        .char_indices()
+        .nth(SHOWN)
+        .map_or(text.len(), |(at, _)| at);
     text.split_at_checked(at).unwrap_or((text, ""))
 }
 

@@ -1,17 +1,18 @@
 //! The timeline for people: a line for each thing that came, and the verdict.
 
 use std::collections::BTreeSet;
-use std::error::Error as _;
 use std::fmt::{Arguments, Display};
 use std::io::{self, Write};
+use std::iter;
 use std::time::{Duration, Instant};
 
-use chatwire::chunk::{Audio, Choice, FunctionDelta, TokenLogprob, ToolCallDelta};
-use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Parser, ToolCall, Usage};
+use chatwire::chunk::Choice;
+use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Parser};
 use serde_json::Value;
 
+use crate::describe::{audio, complete, fault, logprobs, pieces, tool_call, usage};
 use crate::reading::{Ending, Tally, View};
-use crate::text::{Full, Plain, Quoted, list};
+use crate::text::{Plain, Quoted, list};
 
 /// Of so many unknown fields the first one is shown.
 const MAX_NAMES: usize = 100;
@@ -54,7 +55,17 @@ impl Timeline {
         if !self.is_named && (chunk.id.is_some() || chunk.model.is_some()) {
             self.is_named = true;
             let id = chunk.id.iter().map(|id| format!("id {}", Plain(id)));
-            rows.row("start", list(id.chain(chunk.model.iter().map(|model| format!("model {}", Plain(model))))))?;
+            rows.row(
+                "start",
+                list(
+                    id.chain(
+                        chunk
+                            .model
+                            .iter()
+                            .map(|model| format!("model {}", Plain(model))),
+                    ),
+                ),
+            )?;
         }
         for choice in &chunk.choices {
             rows.choice = choice.index;
@@ -64,8 +75,13 @@ impl Timeline {
         if chunk.moderation.is_some() {
             rows.row("moderation", "results")?;
         }
-        let of_choice = |choice: &Choice| [&choice.extra, &choice.delta.extra].map(Extra::keys).into_iter().flatten();
-        let names = chunk.extra.keys().chain(chunk.choices.iter().flat_map(|choice| of_choice(choice)));
+        let of_choices = chunk
+            .choices
+            .iter()
+            .flat_map(|choice| [&choice.extra, &choice.delta.extra]);
+        let names = iter::once(&chunk.extra)
+            .chain(of_choices)
+            .flat_map(Extra::keys);
         let new: Vec<_> = names.filter(|name| self.is_new(name)).collect();
         if !new.is_empty() {
             rows.row("also", list(new.into_iter().map(Plain)))?;
@@ -82,33 +98,46 @@ impl Timeline {
 
     fn choice(&mut self, choice: &Choice, rows: &mut Rows<'_>) -> io::Result<()> {
         let delta = &choice.delta;
-        if let Some(role) = delta.role.as_ref().filter(|_| self.roles.insert(choice.index)) {
+        if let Some(role) = delta
+            .role
+            .as_ref()
+            .filter(|_| self.roles.insert(choice.index))
+        {
             rows.row("role", Plain(role))?;
         }
-        let texts =
-            [("reasoning", &delta.reasoning_content), ("text", &delta.content), ("refusal", &delta.refusal)];
+        let texts = [
+            ("reasoning", &delta.reasoning_content),
+            ("text", &delta.content),
+            ("refusal", &delta.refusal),
+        ];
         let mut logprobs = logprobs(choice);
         for (label, text) in texts {
             if let Some(text) = text.as_ref().filter(|text| !text.is_empty()) {
                 // Probabilities are of what is said, not of what is thought.
                 let logprobs = logprobs.take_if(|_| label != "reasoning");
-                rows.row(label, Quoted(text).to_string() + &logprobs.map(|of| format!("  {of}")).unwrap_or_default())?;
+                rows.row(
+                    label,
+                    Quoted(text).to_string()
+                        + &logprobs.map(|of| format!("  {of}")).unwrap_or_default(),
+                )?;
             }
         }
         if let Some(logprobs) = logprobs {
             rows.row("logprobs", logprobs)?;
         }
         for call in &delta.tool_calls {
-            tool_call(call, rows)?;
+            rows.numbered("tool", call.slot, tool_call(call))?;
         }
         if let Some(call) = &delta.function_call {
             rows.row("function", pieces(call))?;
         }
         if let Some(piece) = &delta.audio {
-            audio(piece, rows)?;
+            rows.row("audio", audio(piece))?;
         }
         if let Some(annotations) = &delta.annotations {
-            let count = annotations.decode::<Vec<Value>>().map_or(0, |list| list.len());
+            let count = annotations
+                .decode::<Vec<Value>>()
+                .map_or(0, |list| list.len());
             if count > 0 {
                 rows.row("annotations", format_args!("{count}"))?;
             }
@@ -134,23 +163,44 @@ impl View for Timeline {
         let time = self.start.map(|start| start.elapsed());
         if !self.is_begun {
             self.is_begun = true;
-            writeln!(out, "{}    byte", if time.is_some() { "    time  " } else { "" })?;
+            writeln!(
+                out,
+                "{}    byte",
+                if time.is_some() { "    time  " } else { "" }
+            )?;
         }
-        let mut met: Vec<_> =
-            parser.deviations().iter().filter(|met| !self.deviations.contains(met.code)).collect();
+        let mut met: Vec<_> = parser
+            .deviations()
+            .iter()
+            .filter(|met| !self.deviations.contains(met.code))
+            .collect();
         self.deviations = parser.deviations().set();
         met.sort_by_key(|met| met.offset);
-        let mut rows = Rows { out, time, offset: tally.offset, choice: 0, count: 0 };
+        let mut rows = Rows {
+            out,
+            time,
+            offset: tally.offset,
+            choice: 0,
+            count: 0,
+        };
         // What was passed over on the way to this item comes before it, what was tolerated in it after it.
-        let (before, after): (Vec<_>, Vec<_>) =
-            met.into_iter().partition(|met| tally.ending.is_some() || met.offset < tally.offset);
+        let (before, after): (Vec<_>, Vec<_>) = met
+            .into_iter()
+            .partition(|met| tally.ending.is_some() || met.offset < tally.offset);
         for met in before {
-            Rows { out: &mut *rows.out, offset: met.offset, ..rows }.row("deviation", met.code)?;
+            Rows {
+                out: &mut *rows.out,
+                offset: met.offset,
+                ..rows
+            }
+            .row("deviation", met.code)?;
         }
         match item {
             Ok(Event::ChunkParsed(chunk)) => self.chunk(chunk, &mut rows)?,
             Ok(Event::UsageFrame(counts)) => rows.row("usage", usage(counts))?,
-            Ok(Event::ToolCallComplete { choice, slot, call, .. }) => {
+            Ok(Event::ToolCallComplete {
+                choice, slot, call, ..
+            }) => {
                 rows.choice = *choice;
                 rows.numbered("call", Some(*slot), complete(call))?;
             }
@@ -159,7 +209,13 @@ impl View for Timeline {
             Err(error) => rows.row("ERROR", fault(error))?,
         }
         for met in after {
-            Rows { out: &mut *rows.out, offset: met.offset, choice: 0, ..rows }.row("deviation", met.code)?;
+            Rows {
+                out: &mut *rows.out,
+                offset: met.offset,
+                choice: 0,
+                ..rows
+            }
+            .row("deviation", met.code)?;
         }
         match &tally.ending {
             Some(ending) => verdict(ending, parser, tally, &mut rows),
@@ -184,96 +240,18 @@ impl Rows<'_> {
     fn write(&mut self, label: Arguments<'_>, what: &dyn Display) -> io::Result<()> {
         self.count += 1;
         if let Some(time) = self.time {
-            write!(self.out, "{:>7}.{:03}  ", time.as_secs(), time.subsec_millis())?;
+            write!(
+                self.out,
+                "{:>7}.{:03}  ",
+                time.as_secs(),
+                time.subsec_millis()
+            )?;
         }
         let label = match self.choice {
             0 => label.to_string(),
             choice => format!("{label} #{choice}"),
         };
         writeln!(self.out, "{:>8}  {label:<12}  {what}", self.offset)
-    }
-}
-
-fn tool_call(call: &ToolCallDelta, rows: &mut Rows<'_>) -> io::Result<()> {
-    let mut what = Vec::new();
-    if let Some(function) = &call.function {
-        what.push(pieces(function));
-    }
-    if let Some(custom) = &call.custom {
-        what.push(["custom", &named_piece(&custom.name, &custom.input)].join(" "));
-    }
-    what.extend(call.id.as_ref().map(|id| format!("id {}", Plain(id))));
-    what.extend(call.slot.is_none().then(|| "(dropped)".to_owned()));
-    what.retain(|part| !part.is_empty());
-    rows.numbered("tool", call.slot, what.join("  "))
-}
-
-fn pieces(function: &FunctionDelta) -> String {
-    named_piece(&function.name, &function.arguments)
-}
-
-/// The name, and a piece of the arguments.
-fn named_piece(name: &Option<String>, piece: &Option<String>) -> String {
-    let name = name.iter().filter(|name| !name.is_empty()).map(|name| Quoted(name).to_string());
-    let piece = piece.iter().filter(|piece| !piece.is_empty()).map(|piece| format!("+{}", Plain(piece)));
-    name.chain(piece).collect::<Vec<_>>().join(" ")
-}
-
-fn complete(call: &ToolCall) -> String {
-    let id = call.id.as_ref().map(|id| format!("  id {}", Plain(id))).unwrap_or_default();
-    format!("==> {} {}{id}", Quoted(call.name()), Full(call.arguments()))
-}
-
-fn audio(piece: &Audio, rows: &mut Rows<'_>) -> io::Result<()> {
-    let what = piece.id.iter().map(|id| format!("id {}", Plain(id)));
-    let what = what.chain(piece.data.iter().map(|data| format!("{} characters of base64", data.len())));
-    let what = what.chain(piece.transcript.iter().map(|transcript| Quoted(transcript).to_string()));
-    rows.row("audio", list(what.chain(piece.expires_at.iter().map(|at| format!("expires at {at}")))))
-}
-
-/// What is known of the probabilities of the tokens in a choice.
-fn logprobs(choice: &Choice) -> Option<String> {
-    let logprobs = choice.logprobs.as_ref()?;
-    let lists = [&logprobs.content, &logprobs.refusal].into_iter().flatten();
-    let tokens: Vec<_> = lists.filter_map(|list| list.decode::<Vec<TokenLogprob>>().ok()).flatten().collect();
-    match tokens.as_slice() {
-        [] => None,
-        [TokenLogprob { logprob: Some(logprob), .. }] => Some(format!("logprob {logprob:.3}")),
-        tokens => Some(format!("{} logprobs", tokens.len())),
-    }
-}
-
-fn usage(usage: &Usage) -> String {
-    let prompt = usage.prompt_tokens_details.as_ref();
-    let completion = usage.completion_tokens_details.as_ref();
-    let counts = [
-        ("prompt", usage.prompt_tokens),
-        ("completion", usage.completion_tokens),
-        ("total", usage.total_tokens),
-    ];
-    let details = [
-        ("cached", prompt.and_then(|prompt| prompt.cached_tokens)),
-        ("cache writes", prompt.and_then(|prompt| prompt.cache_write_tokens)),
-        ("audio in", prompt.and_then(|prompt| prompt.audio_tokens)),
-        ("reasoning", completion.and_then(|completion| completion.reasoning_tokens)),
-        ("audio out", completion.and_then(|completion| completion.audio_tokens)),
-    ];
-    let counts = counts.into_iter().filter_map(|(name, count)| Some((name, count?)));
-    let details = details.into_iter().filter_map(|(name, count)| Some((name, count.filter(|count| *count > 0)?)));
-    list(counts.chain(details).map(|(name, count)| format!("{name} {count}")))
-}
-
-fn fault(error: &Error) -> String {
-    let kind = error.kind().as_str();
-    let Some(api) = error.api() else {
-        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-        return format!("{kind}: {error}{cause}");
-    };
-    let code = api.code.iter().map(|code| format!("code {}", Plain(code)));
-    let r#type = api.r#type.iter().map(|r#type| format!("type {}", Plain(r#type)));
-    match list(code.chain(r#type)) {
-        codes if codes.is_empty() => format!("{kind}: {}", Full(&api.message)),
-        codes => format!("{kind}: {} ({codes})", Full(&api.message)),
     }
 }
 
@@ -284,22 +262,40 @@ fn verdict(ending: &Ending, parser: &Parser, tally: &Tally, rows: &mut Rows<'_>)
         "end",
         match (ending.is_truncated, ending.marker) {
             (false, true) => "done: [DONE] came",
-            (false, false) => "done: the input ended, with every choice finished and without [DONE]",
+            (false, false) => {
+                "done: the input ended, with every choice finished and without [DONE]"
+            }
             (true, _) if choices.is_empty() => "TRUNCATED: the input ended and there is no answer",
             (true, _) => "TRUNCATED: the input ended before the answer did",
         },
     )?;
     let finished = choices.iter().filter_map(|choice| {
-        Some(format!("{} ({})", choice.index, Plain(choice.finish_reason.as_ref()?.as_str())))
+        Some(format!(
+            "{} ({})",
+            choice.index,
+            Plain(choice.finish_reason.as_ref()?.as_str())
+        ))
     });
-    let calls = ending.incomplete_calls.iter().map(|call| match call.choice {
-        0 => call.slot.to_string(),
-        choice => format!("{} #{choice}", call.slot),
-    });
-    let deviations = parser.deviations().iter().map(|met| format!("{} x{}", met.code, met.count));
+    let calls = ending
+        .incomplete_calls
+        .iter()
+        .map(|call| match call.choice {
+            0 => call.slot.to_string(),
+            choice => format!("{} #{choice}", call.slot),
+        });
+    let deviations = parser
+        .deviations()
+        .iter()
+        .map(|met| format!("{} x{}", met.code, met.count));
     let characters = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
-    let content: usize = choices.iter().map(|choice| characters(&choice.message.content)).sum();
-    let totals = format!("{} bytes, {} chunks, {content} characters of content", ending.read, tally.chunks);
+    let content: usize = choices
+        .iter()
+        .map(|choice| characters(&choice.message.content))
+        .sum();
+    let totals = format!(
+        "{} bytes, {} chunks, {content} characters of content",
+        ending.read, tally.chunks
+    );
     let facts = [
         ("finished choices", list(finished)),
         ("unfinished choices", list(&ending.unfinished_choices)),
@@ -309,7 +305,11 @@ fn verdict(ending: &Ending, parser: &Parser, tally: &Tally, rows: &mut Rows<'_>)
     ];
     writeln!(rows.out)?;
     for (name, fact) in facts {
-        writeln!(rows.out, "{name:<18}  {}", if fact.is_empty() { "none" } else { &fact })?;
+        writeln!(
+            rows.out,
+            "{name:<18}  {}",
+            if fact.is_empty() { "none" } else { &fact }
+        )?;
     }
     Ok(())
 }
