@@ -348,7 +348,10 @@ impl Parser {
                 self.queue.error(Error::from_api(offset, api));
                 self.note(tolerated, offset);
             }
-            Step::Malformed(_, syntax) => self.queue.error(Error::malformed(offset, syntax)),
+            Step::Malformed(_, syntax) => {
+                self.note(tolerated, offset);
+                self.queue.error(Error::malformed(offset, syntax));
+            }
             Step::TooDeep(_) => {
                 self.queue.error(Error::too_large(offset, Limit::Depth));
                 self.note(tolerated, offset);
@@ -390,14 +393,20 @@ impl Parser {
         let Some(frame) = self.framing.frame() else {
             return;
         };
-        if matches!(
+        let (is_terminated, offset) = (frame.terminated, frame.range.start);
+        let nothing = if matches!(
             frame.event,
             "ping" | "keepalive" | "keep-alive" | "heartbeat"
-        ) || frame.data.trim().is_empty()
-        {
-            return;
+        ) {
+            Some(Deviation::KeepAliveEvent)
+        } else if frame.data.trim().is_empty() {
+            Some(Deviation::PayloadBlank)
+        } else {
+            None
+        };
+        if let Some(deviation) = nothing {
+            return self.note_if(true, deviation, offset);
         }
-        let (is_terminated, offset) = (frame.terminated, frame.range.start);
         self.read(Source::Frame);
         self.note_if(is_invalid, Deviation::InvalidUtf8, offset);
         self.note_if(!is_terminated, Deviation::FrameUnterminated, offset);

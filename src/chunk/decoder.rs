@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::api::{self, ApiError};
 use super::json::{Reader, Scratch, SyntaxError};
-use super::lenient::{Cx, Lenient, Spare};
+use super::lenient::{Cx, Found, Lenient, Spare};
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
 use super::types::Chunk;
@@ -177,18 +177,12 @@ impl Decoder {
                     return Some(Step::Done);
                 }
                 Next::Malformed(at, syntax) => return Some(Step::Malformed(at, syntax)),
-                Next::Value { at, by_line } => {
+                Next::Value(at) => {
                     let value = self.value(text, at, is_error_event);
-                    if let Ok((end, _)) = &value {
-                        cursor.go_to(*end);
-                    } else {
-                        *cursor = Cursor::over();
+                    match &value {
+                        Ok((end, _)) => cursor.go_to(*end),
+                        Err(_) => *cursor = Cursor::over(),
                     }
-                    self.deviations.insert(if by_line {
-                        Deviation::PayloadLines
-                    } else {
-                        Deviation::PayloadSequence
-                    });
                     (Shape::Single, at, value)
                 }
                 Next::First(at) => {
@@ -215,7 +209,7 @@ impl Decoder {
                 }
                 (Shape::Lines, _) => {
                     self.queued = Queued::default();
-                    self.deviations = DeviationSet::new();
+                    self.deviations = DeviationSet::from_iter([Deviation::PayloadLines]);
                 }
                 (_, Err(syntax)) => return Some(Step::Malformed(start, syntax)),
                 (Shape::Broken, Ok(_)) => {
@@ -254,10 +248,11 @@ impl Decoder {
             cx: &mut cx,
         })
         .deserialize(&mut reader)?;
+        let (end, is_too_deep) = (reader.at(), reader.is_too_deep);
         let Cx {
             deviations, found, ..
         } = cx;
-        self.deviations = deviations.union(reader.tolerated);
+        self.deviations = self.deviations.union(deviations).union(reader.tolerated);
         let api = api::find(&self.chunk, &found, is_error_event);
         let is_chunk = found.choices_list
             || self
@@ -266,15 +261,39 @@ impl Decoder {
                 .as_deref()
                 .is_some_and(|object| object.starts_with("chat.completion"))
             || found.usage_object && api.is_none();
+        if is_chunk {
+            self.note_shape(&found);
+        }
         self.queued = Queued {
             api,
             chunk: is_chunk,
         };
-        let end = reader.at();
-        if reader.is_too_deep {
+        if is_too_deep {
             return Ok((end, Step::TooDeep(at)));
         }
         Ok((end, self.next_queued()))
+    }
+
+    /// What is unusual of a chunk as a whole.
+    fn note_shape(&mut self, found: &Found) {
+        let chunk = &self.chunk;
+        let has_usage = chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
+        for (is_so, deviation) in [
+            (chunk.object.is_none(), Deviation::ObjectMissing),
+            (!found.choices_list, Deviation::ChoicesMissing),
+            (
+                found.choices_list && chunk.choices.is_empty() && chunk.usage.is_none(),
+                Deviation::ChoicesEmpty,
+            ),
+            (
+                !chunk.choices.is_empty() && has_usage,
+                Deviation::UsageBesideChoices,
+            ),
+        ] {
+            if is_so {
+                self.deviations.insert(deviation);
+            }
+        }
     }
 
     fn next_queued(&mut self) -> Step {

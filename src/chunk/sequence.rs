@@ -34,7 +34,6 @@ pub(crate) struct Cursor {
     end: usize,
     /// The end of the payload, trimmed.
     last: usize,
-    by_line: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +52,8 @@ enum State {
 pub(super) enum Next {
     /// The first value, at this byte; what comes of it decides how the payload is read on.
     First(usize),
-    /// A value, at this byte; of a payload that is read as a whole, or line by line.
-    Value {
-        at: usize,
-        by_line: bool,
-    },
+    /// A value, at this byte.
+    Value(usize),
     /// The end marker. Nothing counts after it.
     Done {
         is_quoted: bool,
@@ -95,7 +91,6 @@ impl Cursor {
             at: 0,
             end: 0,
             last: 0,
-            by_line: false,
         }
     }
 
@@ -134,10 +129,7 @@ impl Cursor {
                         };
                     }
                     if !rest.is_empty() {
-                        return Next::Value {
-                            at: self.at,
-                            by_line: self.by_line,
-                        };
+                        return Next::Value(self.at);
                     }
                     self.at = self.end + 1;
                     self.state = if self.at < self.last {
@@ -198,7 +190,6 @@ impl Cursor {
         } else {
             State::Over
         };
-        self.by_line = is_any_good;
         if is_any_good {
             Shape::Lines
         } else {

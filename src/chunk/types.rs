@@ -492,6 +492,19 @@ impl Serialize for Choice {
     }
 }
 
+impl Delta {
+    /// Whether it says nothing: at most a role and an empty text.
+    pub(crate) fn is_silent(&self) -> bool {
+        let texts = [&self.content, &self.refusal, &self.reasoning_content];
+        texts
+            .iter()
+            .all(|text| text.as_deref().is_none_or(str::is_empty))
+            && self.tool_calls.is_empty()
+            && self.function_call.is_none()
+            && self.audio.is_none()
+    }
+}
+
 impl Chunk {
     /// The text that this chunk adds to choice 0, never to others; empty if none.
     ///

@@ -261,8 +261,10 @@ impl Accumulator {
     /// What a chunk says of the answer as a whole.
     fn envelope(&mut self, chunk: &Chunk) {
         let answer = &mut self.completion;
-        if answer.id.is_none() {
-            answer.id = filled(&chunk.id).map(String::from);
+        match (&answer.id, filled(&chunk.id)) {
+            (None, id) => answer.id = id.map(String::from),
+            (Some(first), Some(id)) if first != id => self.ledger.note(Deviation::IdChanged),
+            _ => {}
         }
         answer.created = answer.created.or(chunk.created);
         replace(&mut answer.model, &chunk.model);
@@ -325,12 +327,18 @@ impl Accumulator {
             return;
         };
         let ledger = &mut self.ledger;
+        let mut is_message = false;
         if !state.is_begun {
             if let Some(message) = new.message.take() {
                 new.delta = *message;
+                is_message = true;
             }
         }
-        if state.delta(&mut choice.message, &mut new.delta, ledger) {
+        // The last piece of audio comes after the finish reason with OpenAI too.
+        if choice.finish_reason.is_some() && new.delta.audio.is_none() && !new.delta.is_silent() {
+            ledger.note(Deviation::DeltaAfterFinish);
+        }
+        if state.delta(&mut choice.message, &mut new.delta, is_message, ledger) {
             new.skipped.count = true;
         }
         if new.skipped.count && !core::mem::replace(&mut state.calls_reported, true) {
@@ -359,6 +367,9 @@ impl Accumulator {
 
     /// A snapshot, never a sum: the last one counts, but nothing does not replace something.
     fn usage(&mut self, new: &Usage) {
+        if self.completion.usage.is_some() {
+            self.ledger.note(Deviation::UsageRepeated);
+        }
         match &mut self.completion.usage {
             Some(old) if new.is_zero() && !old.is_zero() => {
                 self.ledger.note(Deviation::UsageZeroed)
@@ -371,9 +382,17 @@ impl Accumulator {
 
 impl State {
     /// Adds a delta to the message. True if a tool call in it was one too many.
-    fn delta(&mut self, message: &mut Message, delta: &mut Delta, ledger: &mut Ledger) -> bool {
-        if message.role.is_none() {
-            message.role = filled(&delta.role).map(String::from);
+    fn delta(
+        &mut self,
+        message: &mut Message,
+        delta: &mut Delta,
+        is_message: bool,
+        ledger: &mut Ledger,
+    ) -> bool {
+        match (&message.role, filled(&delta.role)) {
+            (None, role) => message.role = role.map(String::from),
+            (Some(_), Some(_)) => ledger.note(Deviation::RoleRepeated),
+            _ => {}
         }
         let (high, halves) = (&mut self.high, delta.halves);
         if let Some(text) = &delta.content {
@@ -398,6 +417,10 @@ impl State {
         let mut is_too_many = false;
         for call in &mut delta.tool_calls {
             self.is_begun = true;
+            // The calls of a whole message have no index.
+            if call.index.is_none() && !is_message {
+                ledger.note(Deviation::ToolIndexMissing);
+            }
             is_too_many |= self.tools.add(message, call, ledger).is_err();
         }
         if let Some(call) = &delta.function_call {

@@ -108,6 +108,12 @@ impl Ledger {
         self.deviations.insert(deviation);
     }
 
+    const fn note_if(&mut self, is_so: bool, deviation: Deviation) {
+        if is_so {
+            self.note(deviation);
+        }
+    }
+
     /// Appends a text that may begin or end in the middle of a surrogate pair. False if it would be too much.
     pub(super) fn append(
         &mut self,
@@ -145,6 +151,7 @@ struct Fragment<'a> {
     halves: Halves,
     is_custom: bool,
     is_legacy: bool,
+    has_type: bool,
 }
 
 impl<'a> Fragment<'a> {
@@ -163,6 +170,7 @@ impl<'a> Fragment<'a> {
             is_custom: delta.function.is_none()
                 && (delta.custom.is_some() || delta.r#type.as_deref() == Some("custom")),
             is_legacy: false,
+            has_type: filled(&delta.r#type).is_some(),
         }
     }
 
@@ -175,6 +183,7 @@ impl<'a> Fragment<'a> {
             halves: delta.halves,
             is_custom: false,
             is_legacy: true,
+            has_type: false,
         }
     }
 }
@@ -243,9 +252,6 @@ impl Tools {
         fragment: &Fragment<'_>,
         ledger: &mut Ledger,
     ) -> Result<Option<u32>, Limit> {
-        if fragment.index.is_none() && !fragment.is_legacy {
-            ledger.note(Deviation::ToolIndexMissing);
-        }
         let known = match self.find(message, fragment) {
             Some(Last::Slot(slot)) => Some(slot),
             Some(_) => return Ok(None),
@@ -349,12 +355,20 @@ impl Tools {
         &mut self,
         message: &mut Message,
         fragment: &Fragment<'_>,
-        ledger: &Ledger,
+        ledger: &mut Ledger,
     ) -> Result<u32, Limit> {
         if self.slots.len() >= ledger.max_tool_calls {
             return Err(Limit::ToolCalls);
         }
         let slot = u32::try_from(self.slots.len()).map_err(|_| Limit::ToolCalls)?;
+        if !fragment.is_legacy {
+            ledger.note_if(fragment.id.is_none(), Deviation::ToolIdMissing);
+            ledger.note_if(!fragment.has_type, Deviation::ToolTypeMissing);
+            ledger.note_if(
+                fragment.index.is_some_and(|index| index != slot),
+                Deviation::ToolIndexOutOfOrder,
+            );
+        }
         let index = fragment.index.unwrap_or(slot);
         let place = if fragment.is_legacy {
             message.function_call = Some(super::FunctionCall::default());
@@ -507,6 +521,7 @@ impl Slot {
                 match (fragment.id, &call.id) {
                     (Some(id), None) if ledger.charge(id.len()) => call.id = Some(id.to_owned()),
                     (Some(id), Some(old)) if id != old => ledger.note(Deviation::ToolIdChanged),
+                    (Some(_), Some(_)) => ledger.note(Deviation::ToolIdRepeated),
                     _ => {}
                 }
                 match &mut call.custom {
@@ -521,6 +536,10 @@ impl Slot {
                 (&mut call.name, &mut call.arguments)
             }
         };
+        ledger.note_if(
+            !is_new && fragment.name.is_some_and(|new| new == name),
+            Deviation::ToolNameRepeated,
+        );
         if let Some(new) = fragment.name.filter(|new| new != name) {
             if name.is_empty() || arguments.is_empty() {
                 if !name.is_empty() {

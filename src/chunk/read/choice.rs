@@ -43,6 +43,7 @@ impl Refill for Chunk {
             self.delta_or_message(cx);
         }
         cx.found.usage_object = self.usage.is_some();
+
         if self.usage.as_ref().is_none_or(Usage::is_empty) {
             self.usage_elsewhere(cx);
         }

@@ -81,17 +81,6 @@ impl Refill for Delta {
 }
 
 impl Delta {
-    /// Whether it says nothing: at most a role and an empty text.
-    pub(super) fn is_silent(&self) -> bool {
-        let texts = [&self.content, &self.refusal, &self.reasoning_content];
-        texts
-            .iter()
-            .all(|text| text.as_deref().is_none_or(str::is_empty))
-            && self.tool_calls.is_empty()
-            && self.function_call.is_none()
-            && self.audio.is_none()
-    }
-
     pub(super) fn clear(&mut self, cx: &mut Cx<'_>) {
         cx.spare.calls.append(&mut self.tool_calls);
         let mut extra = core::mem::take(&mut self.extra);
