@@ -10,6 +10,7 @@ use super::json::{Reader, Scratch, SyntaxError};
 use super::lenient::{Cx, Found, Lenient, Spare};
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
+use super::template::Template;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet, Error, Limit, Limits};
 
@@ -35,6 +36,10 @@ pub struct Decoder {
     scratch: Scratch,
     deviations: DeviationSet,
     queued: Queued,
+    /// The fast path; none for who may change the chunk between two payloads.
+    template: Option<Template>,
+    /// The chunk differs from the one before in texts only.
+    is_plain: bool,
 }
 
 /// What a value gives beside an error.
@@ -82,6 +87,34 @@ impl Decoder {
             limits,
             ..Self::default()
         }
+    }
+
+    /// As `with_limits`, for who does not change the chunk but for its slots: with the fast path.
+    pub(crate) fn with_template(limits: Limits) -> Self {
+        Self {
+            template: Some(Template::default()),
+            ..Self::with_limits(limits)
+        }
+    }
+
+    /// The fast path alone: decodes the payload that `bytes` begin with, if it is like the one before and the
+    /// terminator, or the end of `bytes`, follows it. Gives its length.
+    pub(crate) fn resume(&mut self, bytes: &[u8], terminator: Option<&[u8]>) -> Option<usize> {
+        let template = self.template.as_mut()?;
+        let len = template.fill(bytes, terminator, &mut self.chunk, &mut self.scratch)?;
+        self.deviations = template.deviations();
+        self.is_plain = template.is_plain();
+        Some(len)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn template_hits(&self) -> u64 {
+        self.template.as_ref().map_or(0, |template| template.hits)
+    }
+
+    /// Whether the chunk differs from the one before in texts only.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// What is in the text of a payload, one after the other.
@@ -146,6 +179,7 @@ impl Decoder {
     pub(crate) fn reset(&mut self) {
         self.queued = Queued::default();
         self.deviations = DeviationSet::new();
+        self.template = self.template.is_some().then(Template::default);
     }
 
     /// Gives large buffers back.
@@ -167,6 +201,11 @@ impl Decoder {
             return Some(Step::Chunk);
         }
         self.deviations = DeviationSet::new();
+        self.is_plain = false;
+        if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), None).is_some() {
+            *cursor = Cursor::over();
+            return Some(Step::Chunk);
+        }
         loop {
             let (shape, start, value) = match cursor.next(text, &mut self.scratch) {
                 Next::Nothing => return None,
@@ -197,7 +236,14 @@ impl Decoder {
                 ),
             };
             match (shape, value) {
-                (Shape::Single, Ok((_, step))) => return Some(step),
+                (Shape::Single, Ok((_, step))) => {
+                    if let (Some(template), Step::Chunk, false) =
+                        (&mut self.template, &step, is_error_event)
+                    {
+                        template.learn(text, &self.chunk, self.deviations, &mut self.scratch);
+                    }
+                    return Some(step);
+                }
                 (Shape::Sequence, Ok((_, step))) => {
                     self.deviations.insert(Deviation::PayloadSequence);
                     return Some(step);
@@ -239,6 +285,9 @@ impl Decoder {
                 _ => Step::Malformed(at, SyntaxError::no_object()),
             };
             return Ok((reader.at(), step));
+        }
+        if let Some(template) = &mut self.template {
+            template.forget();
         }
         let mut cx = Cx::new(&halves, &self.limits, &mut self.spare);
         let mut is_object = false;

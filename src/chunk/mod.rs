@@ -26,6 +26,7 @@ mod lenient;
 mod raw;
 mod read;
 mod sequence;
+mod template;
 mod transcode;
 mod types;
 

@@ -94,6 +94,10 @@ impl Cursor {
         }
     }
 
+    pub(super) fn is_at_start(&self) -> bool {
+        self.state == State::Start
+    }
+
     /// At the end of any payload.
     pub(crate) const fn over() -> Self {
         Self {

@@ -148,9 +148,36 @@ impl Accumulator {
         if let Some(usage) = chunk.usage.as_ref().filter(|usage| !usage.is_empty()) {
             self.usage(usage);
         }
-        if self.ledger.is_full && !core::mem::replace(&mut self.reported.bytes, true) {
-            self.exceeded.push(Limit::CompletionBytes);
+        self.report_full();
+    }
+
+    /// As `push`, for a chunk that differs from the one before in texts only: what is the same is not looked at again.
+    pub(crate) fn push_texts(&mut self, chunk: &mut Chunk) {
+        let [new] = chunk.choices.as_mut_slice() else {
+            return self.push(chunk);
+        };
+        let Ok(at) = self
+            .completion
+            .choices
+            .binary_search_by_key(&new.index, |choice| choice.index)
+        else {
+            return self.push(chunk);
+        };
+        let (Some(choice), Some(state)) =
+            (self.completion.choices.get_mut(at), self.states.get_mut(at))
+        else {
+            return;
+        };
+        if choice.finish_reason.is_some() || self.ledger.deviations.contains(Deviation::IdChanged) {
+            return self.push(chunk);
         }
+        self.ledger.deviations = DeviationSet::new();
+        self.completed.clear();
+        self.exceeded.clear();
+        if state.delta(&mut choice.message, &mut new.delta, false, &mut self.ledger) {
+            state.too_many_calls(&mut self.exceeded);
+        }
+        self.report_full();
     }
 
     /// The stream ended well: by its end marker, or cleanly with every choice finished. Completes the calls that waited
@@ -314,6 +341,12 @@ impl Accumulator {
         }
     }
 
+    fn report_full(&mut self) {
+        if self.ledger.is_full && !core::mem::replace(&mut self.reported.bytes, true) {
+            self.exceeded.push(Limit::CompletionBytes);
+        }
+    }
+
     fn too_many_choices(&mut self) {
         if !core::mem::replace(&mut self.reported.choices, true) {
             self.exceeded.push(Limit::Choices);
@@ -341,13 +374,13 @@ impl Accumulator {
         if state.delta(&mut choice.message, &mut new.delta, is_message, ledger) {
             new.skipped.count = true;
         }
-        if new.skipped.count && !core::mem::replace(&mut state.calls_reported, true) {
-            self.exceeded.push(Limit::ToolCalls);
+        if new.skipped.count {
+            state.too_many_calls(&mut self.exceeded);
         }
         if new.skipped.index && !core::mem::replace(&mut state.index_reported, true) {
             self.exceeded.push(Limit::Index);
         }
-        if new.skipped.index || new.skipped.count {
+        if new.skipped.index {
             state.tools.skipped();
         }
         if let Some(new) = &new.logprobs {
@@ -381,6 +414,13 @@ impl Accumulator {
 }
 
 impl State {
+    /// A call was one too many: it is skipped.
+    fn too_many_calls(&mut self, exceeded: &mut Vec<Limit>) {
+        if !core::mem::replace(&mut self.calls_reported, true) {
+            exceeded.push(Limit::ToolCalls);
+        }
+        self.tools.skipped();
+    }
     /// Adds a delta to the message. True if a tool call in it was one too many.
     fn delta(
         &mut self,

@@ -6,6 +6,10 @@ use core::ops::Range;
 use super::lines::{KEPT_CAPACITY, Line, Lines, Span};
 use crate::{Error, Limit, Limits};
 
+/// How a frame of one line begins and ends, with nearly every provider.
+const PREFIX: &[u8] = b"data: ";
+pub(crate) const TERMINATOR: &[u8] = b"\n\n";
+
 /// One dispatched event of an event stream (WHATWG's "event"; here that word is [`Event`](crate::Event)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -77,6 +81,8 @@ struct Block {
 struct Dispatched {
     terminated: bool,
     range: Range<u64>,
+    /// The frame's bytes, where it was read at once; otherwise its text is in `block.data`.
+    at_once: Option<Span>,
 }
 
 /// What `advance` came upon.
@@ -202,14 +208,29 @@ impl Decoder {
 
     /// The frame that `advance` came upon last.
     pub(crate) fn frame(&self) -> Option<Frame<'_>> {
-        let Dispatched { terminated, range } = self.dispatched.as_ref()?;
+        let Dispatched {
+            terminated,
+            range,
+            at_once,
+        } = self.dispatched.as_ref()?;
+        let data = match at_once {
+            Some(span) => {
+                let line = self
+                    .lines
+                    .get(*span)
+                    .strip_prefix(PREFIX)?
+                    .strip_suffix(TERMINATOR)?;
+                core::str::from_utf8(line).ok()?
+            }
+            None => &self.block.data,
+        };
         Some(Frame {
             event: if self.event.is_empty() {
                 "message"
             } else {
                 &self.event
             },
-            data: &self.block.data,
+            data,
             id: &self.id,
             retry: self.retry,
             terminated: *terminated,
@@ -260,6 +281,31 @@ impl Decoder {
         let is_stray = line.len() > "error".len()
             && !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry");
         is_stray.then(|| span.range())
+    }
+
+    /// What follows the `data: ` of a frame that begins here, if nothing has been read of it: for who can tell at a
+    /// glance where it ends.
+    pub(crate) fn fresh_data(&self) -> Option<&[u8]> {
+        if self.skipping || self.block.start.is_some() {
+            return None;
+        }
+        let rest = self.lines.unsearched()?;
+        // The line must not be over the limit, and its end must be in sight.
+        let longest = self.max_frame_bytes.saturating_add(TERMINATOR.len());
+        rest.get(..longest).unwrap_or(rest).strip_prefix(PREFIX)
+    }
+
+    /// Takes a frame of one line with so many bytes of data: valid UTF-8, without a line end.
+    pub(crate) fn take_frame(&mut self, data_len: usize) {
+        let span = self.lines.take(PREFIX.len() + data_len + TERMINATOR.len());
+        self.block.data.clear();
+        self.event.clear();
+        self.fields += 1;
+        self.dispatched = Some(Dispatched {
+            terminated: true,
+            range: span.range(),
+            at_once: Some(span),
+        });
     }
 
     /// Goes to the next frame, stray line or fault.
@@ -396,6 +442,7 @@ impl Decoder {
         self.dispatched = start.filter(|_| has_data).map(|start| Dispatched {
             terminated,
             range: start..end,
+            at_once: None,
         });
         has_data
     }

@@ -160,6 +160,19 @@ impl Lines {
         })
     }
 
+    /// What has not been read, if a line begins here and nothing of it has been searched.
+    pub(super) fn unsearched(&self) -> Option<&[u8]> {
+        let is_fresh = self.state == State::Line && self.searched <= self.start;
+        self.bytes.get(self.start..).filter(|_| is_fresh)
+    }
+
+    /// Takes so many bytes that are known to be lines, the last of them ended by LF.
+    pub(super) fn take(&mut self, len: usize) -> Span {
+        let span = self.span(self.start + len);
+        self.start += len;
+        span
+    }
+
     /// Reads the partial line as it is: the input has ended.
     pub(super) fn take_partial(&mut self) {
         self.start = self.bytes.len();

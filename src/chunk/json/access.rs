@@ -27,14 +27,16 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
                 visitor.visit_unit()
             }
             Some(b'{') => {
-                self.enter();
+                self.at += 1;
+                self.depth += 1;
                 visitor.visit_map(Members {
                     reader: self,
                     is_first: true,
                 })
             }
             Some(b'[') => {
-                self.enter();
+                self.at += 1;
+                self.depth += 1;
                 visitor.visit_seq(Members {
                     reader: self,
                     is_first: true,
@@ -112,18 +114,12 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
 }
 
 impl Reader<'_, '_> {
-    fn enter(&mut self) {
-        self.at += 1;
-        self.depth += 1;
-    }
-
     /// Goes to the next member of the container. False at its end.
-    fn next_member(&mut self, is_first: &mut bool, end: u8) -> Result<bool> {
+    pub(super) fn next_member(&mut self, is_first: &mut bool, end: u8) -> Result<bool> {
         let is_first = core::mem::take(is_first);
         match self.peek_token() {
             Some(byte) if byte == end => {
                 self.at += 1;
-                self.depth -= 1;
                 Ok(false)
             }
             Some(b',') if !is_first => {
@@ -147,6 +143,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         if !self.reader.next_member(&mut self.is_first, b'}')? {
+            self.reader.depth -= 1;
             return Ok(None);
         }
         if self.reader.peek_token() != Some(b'"') {
@@ -166,6 +163,7 @@ impl<'de> SeqAccess<'de> for Members<'_, 'de, '_> {
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         if !self.reader.next_member(&mut self.is_first, b']')? {
+            self.reader.depth -= 1;
             return Ok(None);
         }
         seed.deserialize(&mut *self.reader).map(Some)

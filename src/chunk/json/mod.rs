@@ -17,6 +17,7 @@ use crate::{Deviation, DeviationSet};
 
 pub(super) use access::{RAW, STRING_OR_RAW};
 pub(crate) use string::Halves;
+pub(super) use string::plain_end;
 
 /// Why a text is no JSON: what was expected where. Behind [`source`](core::error::Error::source) of a malformed payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::string::Text;
 use super::{Reader, Result};
 
 /// Which of the open containers are objects: one bit each.
@@ -113,6 +114,42 @@ impl Reader<'_, '_> {
             return self.error("a colon");
         }
         self.at += 1;
+        Ok(())
+    }
+
+    /// Goes through the members of an object, which is next: `member` reads each value.
+    pub(in crate::chunk) fn members(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        self.at += 1;
+        let mut is_first = true;
+        while self.next_member(&mut is_first, b'}')? {
+            if self.peek_token() != Some(b'"') {
+                return self.error("a key");
+            }
+            // A key with an escape is none that is known.
+            let key = if let Text::Plain(key) = self.string()? {
+                key
+            } else {
+                ""
+            };
+            self.colon()?;
+            member(self, key)?;
+        }
+        Ok(())
+    }
+
+    /// Goes through the elements of a list, which is next.
+    pub(in crate::chunk) fn elements(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.at += 1;
+        let mut is_first = true;
+        while self.next_member(&mut is_first, b']')? {
+            element(self)?;
+        }
         Ok(())
     }
 }

@@ -39,7 +39,7 @@ const HIGHS: u64 = ONES * 0x80;
 
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
 /// byte. Eight bytes at a time.
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+pub(in crate::chunk) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = bytes
         .get(at..at + 8)
         .and_then(|word| <[u8; 8]>::try_from(word).ok())
@@ -108,6 +108,18 @@ impl<'de> Reader<'de, '_> {
                 None => return self.error("the end of a string"),
             }
         }
+    }
+
+    /// The string that is all there is. None if it is no good string, or has half a surrogate pair.
+    pub(in crate::chunk) fn whole_string(&mut self) -> Option<&str> {
+        let text = self.string().ok()?;
+        if self.at != self.text.len() || !self.tolerated.is_empty() {
+            return None;
+        }
+        Some(match text {
+            Text::Plain(text) => text,
+            Text::Unescaped => self.unescaped,
+        })
     }
 
     /// Goes past a string without keeping it; the opening quote is next.
