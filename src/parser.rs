@@ -5,7 +5,7 @@ mod queue;
 mod strays;
 
 use crate::chunk::{self, ApiError, Cursor, Step};
-use crate::completion::{Accumulator, ChatCompletion};
+use crate::completion::{Accumulator, CallRef, ChatCompletion};
 use crate::event::{Done, Event, Lent};
 use crate::sse::{self, Advance, Frame};
 use crate::{Deviation, DeviationSet, Deviations, Error, Limit, Limits};
@@ -234,6 +234,24 @@ impl Parser {
         self.accumulator.take_completion()
     }
 
+    /// The indices of the choices that have no finish reason yet, ascending.
+    pub fn unfinished(&self) -> impl Iterator<Item = u32> + '_ {
+        self.accumulator.unfinished()
+    }
+
+    /// The calls that are not complete yet. At a truncated end: those that were cut off.
+    ///
+    /// ```
+    /// let mut parser = chatwire::Parser::new();
+    /// parser.feed(b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\"}}]}}]}\n\n");
+    /// while parser.next_event().is_some() {}
+    /// assert_eq!(parser.incomplete_calls().count(), 1);
+    /// assert_eq!(parser.unfinished().collect::<Vec<_>>(), [0]);
+    /// ```
+    pub fn incomplete_calls(&self) -> impl Iterator<Item = CallRef> + '_ {
+        self.accumulator.incomplete_calls()
+    }
+
     /// What was tolerated so far.
     #[must_use]
     pub fn deviations(&self) -> &Deviations {
@@ -460,6 +478,8 @@ impl Parser {
                     self.queue.error(Error::not_event_stream());
                 }
                 self.ends_after_frame = true;
+                self.source = Source::Stray;
+                self.cursor = Cursor::over();
                 if self.framing.dispatch_pending() {
                     self.frame_came();
                 }

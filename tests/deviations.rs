@@ -70,6 +70,9 @@ fn what_openai_sends_deviates_in_nothing() {
         "logprobs",
         "audio",
         "custom_tool",
+        "moderation",
+        "annotations",
+        "legacy_function_call",
     ];
     let plain = plain.map(|name| format!("{name}.sse"));
     let mut seen = 0;

@@ -46,3 +46,23 @@ fn every_cut_gives_the_same_events_errors_offsets_frames_and_deviations() {
         });
     }
 }
+
+#[test]
+fn a_bare_end_marker_has_its_own_place_at_every_cut() {
+    for stream in [
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n[DONE]\nmore and more",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n[DONE]\nmore and more",
+        "[DONE]\n",
+        "no stream\n[DONE]\n",
+    ] {
+        let whole = read([stream.as_bytes()]);
+        assert!(whole.answer().done_marker);
+        assert!(
+            whole.frames.last().unwrap().is_some(),
+            "the end came from a line"
+        );
+        for_each_cut(stream.as_bytes(), |how, pieces| {
+            assert_eq!(read(pieces), whole, "{stream:?}, {how}")
+        });
+    }
+}

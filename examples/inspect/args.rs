@@ -85,7 +85,8 @@ impl Command {
             }
             output = chosen;
         }
-        let file = file.ok_or("FILE is missing, or - for standard input (--help tells more)")?;
+        let file =
+            file.ok_or("FILE is missing: a file, or - for standard input (--help tells more)")?;
         Ok(Self::Inspect(Args {
             file,
             output,
@@ -100,12 +101,12 @@ impl Args {
         self.file == "-"
     }
 
-    /// What messages call the input. A file name may hold anything, line ends too.
+    /// What messages call the input.
     pub(crate) fn name(&self) -> String {
         if self.is_standard_input() {
             "standard input".to_owned()
         } else {
-            self.file.to_string_lossy().escape_debug().to_string()
+            self.file.to_string_lossy().into_owned()
         }
     }
 }

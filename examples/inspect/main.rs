@@ -24,10 +24,13 @@ mod describe;
 mod input;
 mod lines;
 mod reading;
+mod rows;
 mod summary;
 mod text;
 mod timeline;
+mod verdict;
 
+use std::error::Error;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -36,6 +39,7 @@ use input::{Input, Piece};
 use lines::{Events, Frames};
 use reading::{Reading, Sink};
 use summary::Summary;
+use text::Long;
 use timeline::Timeline;
 
 /// As in `sysexits.h`.
@@ -46,22 +50,34 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = match Command::from_env() {
         Ok(Command::Print(text)) => out.write_all(text.as_bytes()).map(|()| 0),
-        Ok(Command::Inspect(args)) => match Input::open(&args.file, args.feed) {
-            Ok(input) => inspect(&args, input, &mut out),
-            Err(error) => return complain(&args.name(), &error, USAGE),
-        },
-        Err(error) => return complain("usage", &error, USAGE),
+        Ok(Command::Inspect(args)) => inspect(&args, &mut out),
+        Err(error) => {
+            complain("", &error);
+            Ok(USAGE)
+        }
     };
-    match written.and_then(|status| out.flush().map(|()| status)) {
+    let written = written.and_then(|status| out.flush().map(|()| status));
+    match written {
         Ok(status) => ExitCode::from(status),
         // Who reads the output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => complain("standard output", &error, OUTPUT),
+        Err(error) => {
+            complain("standard output: ", &error);
+            ExitCode::from(OUTPUT)
+        }
     }
 }
 
 /// Reads the input to its end, or to the end of the answer. Gives the exit status.
-fn inspect(args: &Args, mut input: Input, out: &mut dyn Write) -> io::Result<u8> {
+fn inspect(args: &Args, out: &mut dyn Write) -> io::Result<u8> {
+    let name = format!("{}: ", args.name());
+    let mut input = match Input::open(&args.file, args.feed) {
+        Ok(input) => input,
+        Err(error) => {
+            complain(&name, &error);
+            return Ok(USAGE);
+        }
+    };
     let mut sink = sink(args);
     let mut is_begun = false;
     while !sink.is_over() {
@@ -77,7 +93,7 @@ fn inspect(args: &Args, mut input: Input, out: &mut dyn Write) -> io::Result<u8>
                 break;
             }
             Piece::Broken(error) => {
-                complain(&args.name(), &error, USAGE);
+                complain(&name, &error);
                 if !is_begun {
                     return Ok(USAGE);
                 }
@@ -103,8 +119,8 @@ fn sink(args: &Args) -> Box<dyn Sink> {
 }
 
 /// Says on standard error, in one line, what is wrong.
-fn complain(what: &str, error: &dyn std::error::Error, status: u8) -> ExitCode {
+fn complain(what: &str, error: &dyn Error) {
+    let message = format!("{what}{error}");
     // If that cannot be written either, the exit status says it.
-    let _ = writeln!(io::stderr(), "inspect: {what}: {error}");
-    ExitCode::from(status)
+    let _ = writeln!(io::stderr(), "inspect: {}", Long(&message));
 }

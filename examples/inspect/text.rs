@@ -3,21 +3,23 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// So many characters of a text are shown.
-const SHOWN: usize = 60;
+/// So many characters of a piece are shown,
+const SHORT: usize = 60;
+/// and so many of what one wants to read.
+const LONG: usize = 2000;
 
-/// The text in quotes, its beginning.
+/// The beginning of a text, in quotes.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
-/// The text without quotes, its beginning, quotes and backslashes as they are: arguments are JSON already.
+/// The beginning of a text without quotes. Those in it stay as they are: arguments are JSON already.
 pub(crate) struct Plain<'a>(pub(crate) &'a str);
 
-/// As [`Plain`], in full: for what is read to the end.
-pub(crate) struct Full<'a>(pub(crate) &'a str);
+/// As [`Plain`], but much more of it.
+pub(crate) struct Long<'a>(pub(crate) &'a str);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (shown, rest) = split(self.0);
+        let (shown, rest) = split(self.0, SHORT);
         // `Debug` escapes as `escape_debug` does, but for apostrophes.
         write!(f, "{shown:?}")?;
         more(f, rest)
@@ -26,29 +28,32 @@ impl Display for Quoted<'_> {
 
 impl Display for Plain<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (shown, rest) = split(self.0);
-        Full(shown).fmt(f)?;
-        more(f, rest)
+        plain(f, self.0, SHORT)
     }
 }
 
-impl Display for Full<'_> {
+impl Display for Long<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let kept = ['"', '\'', '\\'];
-        for piece in self.0.split_inclusive(kept) {
-            let text = piece.trim_end_matches(kept);
-            write!(f, "{}", text.escape_debug())?;
-            f.write_str(piece.get(text.len()..).unwrap_or_default())?;
-        }
-        Ok(())
+        plain(f, self.0, LONG)
     }
+}
+
+fn plain(f: &mut Formatter<'_>, text: &str, limit: usize) -> fmt::Result {
+    let (shown, rest) = split(text, limit);
+    let kept = ['"', '\'', '\\'];
+    for piece in shown.split_inclusive(kept) {
+        let escaped = piece.trim_end_matches(kept);
+        write!(f, "{}", escaped.escape_debug())?;
+        f.write_str(piece.get(escaped.len()..).unwrap_or_default())?;
+    }
+    more(f, rest)
 }
 
 /// What is shown of a text, and what is not.
-fn split(text: &str) -> (&str, &str) {
+fn split(text: &str, limit: usize) -> (&str, &str) {
     let at = text
         .char_indices()
-        .nth(SHOWN)
+        .nth(limit)
         .map_or(text.len(), |(at, _)| at);
     text.split_at_checked(at).unwrap_or((text, ""))
 }
@@ -60,7 +65,7 @@ fn more(f: &mut Formatter<'_>, rest: &str) -> fmt::Result {
     }
 }
 
-/// What there is of several things, with commas between.
+/// All of them, with commas between.
 pub(crate) fn list<T: Display>(things: impl IntoIterator<Item = T>) -> String {
     let mut list = String::new();
     for thing in things {

@@ -1,42 +1,37 @@
-//! The timeline for people: a line for each thing that came, and the verdict.
+//! The timeline for people: a row for each thing that came, and the verdict.
 
 use std::collections::BTreeSet;
-use std::fmt::{Arguments, Display};
 use std::io::{self, Write};
 use std::iter;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chatwire::chunk::Choice;
-use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Parser};
-use serde_json::Value;
+use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Met, Parser};
 
-use crate::describe::{audio, complete, fault, logprobs, pieces, tool_call, usage};
-use crate::reading::{Ending, Tally, View};
+use crate::describe::{
+    annotation, audio, complete, fault, logprobs, moderated, named, pieces, tool_call, usage,
+};
+use crate::reading::{Tally, View};
+use crate::rows::Rows;
 use crate::text::{Plain, Quoted, list};
+use crate::verdict::verdict;
 
-/// Of so many unknown fields the first one is shown.
+/// So many unknown fields are shown.
 const MAX_NAMES: usize = 100;
 
 pub(crate) struct Timeline {
     /// When the reading began, if times are shown.
     start: Option<Instant>,
     is_begun: bool,
+    /// Id and model were shown.
     is_named: bool,
-    /// The choices whose role was shown.
+    /// The choices whose role was shown, and those whose audio's id was.
     roles: BTreeSet<u32>,
+    audio_ids: BTreeSet<u32>,
     /// The unknown fields that were shown.
     names: BTreeSet<String>,
     /// The deviations that were shown.
     deviations: DeviationSet,
-}
-
-/// Writes lines.
-struct Rows<'a> {
-    out: &'a mut dyn Write,
-    time: Option<Duration>,
-    offset: u64,
-    choice: u32,
-    count: usize,
 }
 
 impl Timeline {
@@ -46,54 +41,51 @@ impl Timeline {
             is_begun: false,
             is_named: false,
             roles: BTreeSet::new(),
+            audio_ids: BTreeSet::new(),
             names: BTreeSet::new(),
             deviations: DeviationSet::new(),
         }
     }
 
+    /// The deviations that were not shown yet. They are looked at when an item is out, never before: what was passed
+    /// over on the way to it is the same however the input was cut.
+    fn take_deviations(&mut self, parser: &Parser) -> Vec<Met> {
+        let shown = self.deviations;
+        self.deviations = parser.deviations().set();
+        if self.deviations == shown {
+            return Vec::new();
+        }
+        let mut met: Vec<_> = parser
+            .deviations()
+            .iter()
+            .filter(|met| !shown.contains(met.code))
+            .collect();
+        met.sort_by_key(|met| met.offset);
+        met
+    }
+
     fn chunk(&mut self, chunk: &Chunk, rows: &mut Rows<'_>) -> io::Result<()> {
-        if !self.is_named && (chunk.id.is_some() || chunk.model.is_some()) {
+        let names = [named("id", &chunk.id), named("model", &chunk.model)]
+            .into_iter()
+            .flatten();
+        let names = list(names.filter(|_| !self.is_named));
+        if !names.is_empty() {
             self.is_named = true;
-            let id = chunk.id.iter().map(|id| format!("id {}", Plain(id)));
-            rows.row(
-                "start",
-                list(
-                    id.chain(
-                        chunk
-                            .model
-                            .iter()
-                            .map(|model| format!("model {}", Plain(model))),
-                    ),
-                ),
-            )?;
+            rows.row("start", names)?;
         }
         for choice in &chunk.choices {
             rows.choice = choice.index;
             self.choice(choice, rows)?;
         }
         rows.choice = 0;
-        if chunk.moderation.is_some() {
-            rows.row("moderation", "results")?;
+        if let Some(results) = &chunk.moderation {
+            rows.row("moderation", moderated(results))?;
         }
-        let of_choices = chunk
-            .choices
-            .iter()
-            .flat_map(|choice| [&choice.extra, &choice.delta.extra]);
-        let names = iter::once(&chunk.extra)
-            .chain(of_choices)
-            .flat_map(Extra::keys);
-        let new: Vec<_> = names.filter(|name| self.is_new(name)).collect();
-        if !new.is_empty() {
-            rows.row("also", list(new.into_iter().map(Plain)))?;
-        }
+        self.unknown_fields(chunk, rows)?;
         if rows.count == 0 && chunk.usage.is_none() {
             rows.row("chunk", "nothing new")?;
         }
         Ok(())
-    }
-
-    fn is_new(&mut self, name: &str) -> bool {
-        self.names.len() < MAX_NAMES && self.names.insert(name.to_owned())
     }
 
     fn choice(&mut self, choice: &Choice, rows: &mut Rows<'_>) -> io::Result<()> {
@@ -105,50 +97,72 @@ impl Timeline {
         {
             rows.row("role", Plain(role))?;
         }
+        let mut logprobs = logprobs(choice);
         let texts = [
             ("reasoning", &delta.reasoning_content),
             ("text", &delta.content),
             ("refusal", &delta.refusal),
         ];
-        let mut logprobs = logprobs(choice);
         for (label, text) in texts {
-            if let Some(text) = text.as_ref().filter(|text| !text.is_empty()) {
-                // Probabilities are of what is said, not of what is thought.
-                let logprobs = logprobs.take_if(|_| label != "reasoning");
-                rows.row(
-                    label,
-                    Quoted(text).to_string()
-                        + &logprobs.map(|of| format!("  {of}")).unwrap_or_default(),
-                )?;
+            let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else {
+                continue;
+            };
+            // Probabilities are of what is said, not of what is thought.
+            match logprobs.take_if(|_| label != "reasoning") {
+                Some(logprobs) => rows.row(label, format!("{}  {logprobs}", Quoted(text)))?,
+                None => rows.row(label, Quoted(text))?,
             }
         }
         if let Some(logprobs) = logprobs {
             rows.row("logprobs", logprobs)?;
         }
         for call in &delta.tool_calls {
-            rows.numbered("tool", call.slot, tool_call(call))?;
+            match call.slot {
+                Some(slot) => rows.row(&format!("tool {slot}"), tool_call(call))?,
+                None => rows.row("tool -", format!("{}  (dropped)", tool_call(call)))?,
+            }
         }
         if let Some(call) = &delta.function_call {
             rows.row("function", pieces(call))?;
         }
         if let Some(piece) = &delta.audio {
-            rows.row("audio", audio(piece))?;
+            // The id comes with each piece.
+            let is_first = piece.id.is_some() && self.audio_ids.insert(choice.index);
+            rows.row("audio", audio(piece, is_first))?;
         }
-        if let Some(annotations) = &delta.annotations {
-            let count = annotations
-                .decode::<Vec<Value>>()
-                .map_or(0, |list| list.len());
-            if count > 0 {
-                rows.row("annotations", format_args!("{count}"))?;
-            }
+        for found in delta.annotations.iter().flat_map(annotation) {
+            rows.row("annotation", found)?;
         }
         if choice.message.is_some() {
-            rows.row("message", "the whole message again; not read")?;
+            rows.row("message", "the whole message again, not read")?;
         }
         if let Some(reason) = &choice.finish_reason {
             rows.row("finish", Plain(reason.as_str()))?;
         }
         Ok(())
+    }
+
+    /// The names of fields that are not OpenAI's, each once.
+    fn unknown_fields(&mut self, chunk: &Chunk, rows: &mut Rows<'_>) -> io::Result<()> {
+        let of_choices = chunk
+            .choices
+            .iter()
+            .flat_map(|choice| [&choice.extra, &choice.delta.extra]);
+        let mut new = Vec::new();
+        for name in iter::once(&chunk.extra)
+            .chain(of_choices)
+            .flat_map(Extra::keys)
+        {
+            if self.names.len() < MAX_NAMES && !self.names.contains(name) {
+                self.names.insert(name.to_owned());
+                new.push(Plain(name));
+            }
+        }
+        if new.is_empty() {
+            Ok(())
+        } else {
+            rows.row("also", list(new))
+        }
     }
 }
 
@@ -161,21 +175,6 @@ impl View for Timeline {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let time = self.start.map(|start| start.elapsed());
-        if !self.is_begun {
-            self.is_begun = true;
-            writeln!(
-                out,
-                "{}    byte",
-                if time.is_some() { "    time  " } else { "" }
-            )?;
-        }
-        let mut met: Vec<_> = parser
-            .deviations()
-            .iter()
-            .filter(|met| !self.deviations.contains(met.code))
-            .collect();
-        self.deviations = parser.deviations().set();
-        met.sort_by_key(|met| met.offset);
         let mut rows = Rows {
             out,
             time,
@@ -183,18 +182,20 @@ impl View for Timeline {
             choice: 0,
             count: 0,
         };
-        // What was passed over on the way to this item comes before it, what was tolerated in it after it.
-        let (before, after): (Vec<_>, Vec<_>) = met
-            .into_iter()
-            .partition(|met| tally.ending.is_some() || met.offset < tally.offset);
-        for met in before {
-            Rows {
-                out: &mut *rows.out,
-                offset: met.offset,
-                ..rows
-            }
-            .row("deviation", met.code)?;
+        if !self.is_begun {
+            self.is_begun = true;
+            rows.header()?;
         }
+        // What was passed over on the way to this item comes before it, what was tolerated in it after it.
+        let is_before = |met: &Met| met.offset < tally.offset || tally.ending.is_some();
+        let (before, after): (Vec<_>, Vec<_>) = self
+            .take_deviations(parser)
+            .into_iter()
+            .partition(is_before);
+        for met in before {
+            rows.row_at(met.offset, "deviation", met.code)?;
+        }
+        rows.count = 0;
         match item {
             Ok(Event::ChunkParsed(chunk)) => self.chunk(chunk, &mut rows)?,
             Ok(Event::UsageFrame(counts)) => rows.row("usage", usage(counts))?,
@@ -202,114 +203,19 @@ impl View for Timeline {
                 choice, slot, call, ..
             }) => {
                 rows.choice = *choice;
-                rows.numbered("call", Some(*slot), complete(call))?;
+                rows.row(&format!("call {slot}"), complete(call))?;
             }
+            // The verdict says it.
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Truncated => {}
             Err(error) => rows.row("ERROR", fault(error))?,
         }
         for met in after {
-            Rows {
-                out: &mut *rows.out,
-                offset: met.offset,
-                choice: 0,
-                ..rows
-            }
-            .row("deviation", met.code)?;
+            rows.row_at(met.offset, "deviation", met.code)?;
         }
         match &tally.ending {
             Some(ending) => verdict(ending, parser, tally, &mut rows),
             None => Ok(()),
         }
     }
-}
-
-impl Rows<'_> {
-    fn row(&mut self, label: &str, what: impl Display) -> io::Result<()> {
-        self.write(format_args!("{label}"), &what)
-    }
-
-    /// A row about one of several tool calls.
-    fn numbered(&mut self, label: &str, number: Option<u32>, what: impl Display) -> io::Result<()> {
-        match number {
-            Some(number) => self.write(format_args!("{label} {number}"), &what),
-            None => self.write(format_args!("{label} -"), &what),
-        }
-    }
-
-    fn write(&mut self, label: Arguments<'_>, what: &dyn Display) -> io::Result<()> {
-        self.count += 1;
-        if let Some(time) = self.time {
-            write!(
-                self.out,
-                "{:>7}.{:03}  ",
-                time.as_secs(),
-                time.subsec_millis()
-            )?;
-        }
-        let label = match self.choice {
-            0 => label.to_string(),
-            choice => format!("{label} #{choice}"),
-        };
-        writeln!(self.out, "{:>8}  {label:<12}  {what}", self.offset)
-    }
-}
-
-/// How it ended, and what there was in all.
-fn verdict(ending: &Ending, parser: &Parser, tally: &Tally, rows: &mut Rows<'_>) -> io::Result<()> {
-    let choices = &parser.completion().choices;
-    rows.row(
-        "end",
-        match (ending.is_truncated, ending.marker) {
-            (false, true) => "done: [DONE] came",
-            (false, false) => {
-                "done: the input ended, with every choice finished and without [DONE]"
-            }
-            (true, _) if choices.is_empty() => "TRUNCATED: the input ended and there is no answer",
-            (true, _) => "TRUNCATED: the input ended before the answer did",
-        },
-    )?;
-    let finished = choices.iter().filter_map(|choice| {
-        Some(format!(
-            "{} ({})",
-            choice.index,
-            Plain(choice.finish_reason.as_ref()?.as_str())
-        ))
-    });
-    let calls = ending
-        .incomplete_calls
-        .iter()
-        .map(|call| match call.choice {
-            0 => call.slot.to_string(),
-            choice => format!("{} #{choice}", call.slot),
-        });
-    let deviations = parser
-        .deviations()
-        .iter()
-        .map(|met| format!("{} x{}", met.code, met.count));
-    let characters = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
-    let content: usize = choices
-        .iter()
-        .map(|choice| characters(&choice.message.content))
-        .sum();
-    let totals = format!(
-        "{} bytes, {} chunks, {content} characters of content",
-        ending.read, tally.chunks
-    );
-    let facts = [
-        ("finished choices", list(finished)),
-        ("unfinished choices", list(&ending.unfinished_choices)),
-        ("incomplete calls", list(calls)),
-        ("deviations", list(deviations)),
-        ("totals", totals),
-    ];
-    writeln!(rows.out)?;
-    for (name, fact) in facts {
-        writeln!(
-            rows.out,
-            "{name:<18}  {}",
-            if fact.is_empty() { "none" } else { &fact }
-        )?;
-    }
-    Ok(())
 }

@@ -331,7 +331,11 @@ impl Decoder {
             (chunk.object.is_none(), Deviation::ObjectMissing),
             (!found.choices_list, Deviation::ChoicesMissing),
             (
-                found.choices_list && chunk.choices.is_empty() && chunk.usage.is_none(),
+                // OpenAI itself sends usage, and the results of moderation, without a choice.
+                found.choices_list
+                    && chunk.choices.is_empty()
+                    && chunk.usage.is_none()
+                    && chunk.moderation.is_none(),
                 Deviation::ChoicesEmpty,
             ),
             (

@@ -159,7 +159,7 @@ deviations! {
         "gateways, in usage frames",
         "typed decoders lose the chunk, others index into null";
     ChoicesEmpty = "choices_empty",
-        "A chunk with no choices and no usage.",
+        "A chunk with no choices, no usage and no moderation.",
         "Azure (the first one, with the results of its prompt filter)",
         "clients that take it for the end, or index into `choices[0]`, lose the answer";
     ChoiceIndexMissing = "choice_index_missing",

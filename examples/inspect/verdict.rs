@@ -1,0 +1,59 @@
+//! The end of the timeline: how the stream ended, and what there was in all.
+
+use std::io;
+
+use chatwire::Parser;
+
+use crate::reading::{Call, Ending, Tally};
+use crate::rows::Rows;
+use crate::text::{Plain, list};
+
+pub(crate) fn verdict(
+    ending: &Ending,
+    parser: &Parser,
+    tally: &Tally,
+    rows: &mut Rows<'_>,
+) -> io::Result<()> {
+    let choices = &parser.completion().choices;
+    let how = match (ending.is_truncated, ending.marker) {
+        (false, true) => "done: [DONE] came",
+        (false, false) => "done: the input ended without [DONE], every choice finished",
+        (true, _) if choices.is_empty() => "TRUNCATED: the input ended before an answer began",
+        (true, _) => "TRUNCATED: the input ended before the answer did",
+    };
+    rows.row("end", how)?;
+
+    let finished = choices.iter().filter_map(|choice| {
+        let reason = choice.finish_reason.as_ref()?;
+        Some(format!("{} ({})", choice.index, Plain(reason.as_str())))
+    });
+    let incomplete = ending.incomplete_calls.iter().map(|call| match call {
+        Call { choice: 0, slot } => slot.to_string(),
+        Call { choice, slot } => format!("{slot} #{choice}"),
+    });
+    let met = parser.deviations().iter();
+    let content = choices
+        .iter()
+        .filter_map(|choice| choice.message.content.as_ref());
+    let characters: usize = content.map(|text| text.chars().count()).sum();
+    let (bytes, chunks) = (ending.read, tally.chunks);
+    let facts = [
+        ("finished choices", list(finished)),
+        ("unfinished choices", list(&ending.unfinished_choices)),
+        ("incomplete calls", list(incomplete)),
+        (
+            "deviations",
+            list(met.map(|met| format!("{} x{}", met.code, met.count))),
+        ),
+        (
+            "totals",
+            format!("{bytes} bytes, {chunks} chunks, {characters} characters of content"),
+        ),
+    ];
+    writeln!(rows.out)?;
+    for (name, fact) in &facts {
+        let fact = if fact.is_empty() { "none" } else { fact };
+        writeln!(rows.out, "{name:<18}  {fact}")?;
+    }
+    Ok(())
+}

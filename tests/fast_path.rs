@@ -1,0 +1,172 @@
+//! The fast path gives exactly what the general path gives: each chunk is that of a fresh decoder for its payload alone,
+//! and the whole is that of the layers by hand, which have no fast path.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use chatwire::chunk::{Decoder, Payload};
+use chatwire::completion::Accumulator;
+use chatwire::{ChatCompletion, DeviationSet, Event, Parser, sse};
+use common::{corpus, streams};
+use proptest::prelude::*;
+
+/// What the layers say of a stream when each payload gets a decoder of its own: chunks, tolerated per chunk, answer.
+fn by_hand(input: &[u8]) -> (Vec<String>, Vec<DeviationSet>, ChatCompletion) {
+    let (mut framing, mut accumulator) = (sse::Decoder::new(), Accumulator::new());
+    let (mut chunks, mut tolerated) = (Vec::new(), Vec::new());
+    framing.feed(input);
+    framing.finish();
+    'stream: while let Some(frame) = framing.next_frame() {
+        let Ok(frame) = frame else { continue };
+        let mut decoder = Decoder::new();
+        let mut payloads = decoder.payloads_of_event(frame.event, frame.data);
+        while let Some(payload) = payloads.next_payload() {
+            match payload {
+                Ok(Payload::Chunk(chunk)) => {
+                    accumulator.push(chunk);
+                    chunks.push(serde_json::to_string(chunk).unwrap());
+                    tolerated.push(accumulator.deviations());
+                }
+                Ok(Payload::Done) => break 'stream,
+                _ => {}
+            }
+        }
+    }
+    (chunks, tolerated, accumulator.into_completion())
+}
+
+/// The same of a parser, which has the fast path.
+fn by_parser(input: &[u8], size: usize) -> (Vec<String>, ChatCompletion) {
+    let mut parser = Parser::new();
+    let mut chunks = Vec::new();
+    let mut drain = |parser: &mut Parser| {
+        while let Some(item) = parser.next_event() {
+            if let Ok(Event::ChunkParsed(chunk)) = item {
+                chunks.push(serde_json::to_string(&*chunk).unwrap());
+            }
+        }
+    };
+    for read in input.chunks(size) {
+        parser.feed(read);
+        drain(&mut parser);
+    }
+    parser.finish();
+    drain(&mut parser);
+    (chunks, parser.into_completion())
+}
+
+fn assert_same(input: &[u8], what: &str) {
+    let (chunks, _, completion) = by_hand(input);
+    for size in [1, 50, 1400, usize::MAX] {
+        let (got, answer) = by_parser(input, size);
+        assert_eq!(got, chunks, "{what}, {size} bytes a read");
+        assert_eq!(answer, completion, "{what}, {size} bytes a read");
+    }
+}
+
+#[test]
+fn fixtures_give_the_same_chunks_and_answer() {
+    for case in streams() {
+        // Lines that are no fields, and keep-alive events, are the parser's, not the layers'.
+        let text = String::from_utf8_lossy(&case.input);
+        let fields = ["data", "event", "id:", "id", "retry", ":", "\u{feff}"];
+        let is_plain = text
+            .split(['\n', '\r'])
+            .all(|line| line.is_empty() || fields.iter().any(|field| line.starts_with(field)));
+        if is_plain
+            && !["ping", "keepalive", "keep-alive", "heartbeat"]
+                .iter()
+                .any(|name| text.contains(name))
+        {
+            assert_same(&case.input, &case.id);
+        }
+    }
+}
+
+#[test]
+fn recorded_streams_give_the_same_chunks_and_answer() {
+    let Some(corpus) = corpus() else { return };
+    let mut compared = 0;
+    for entry in std::fs::read_dir(corpus.join("streams")).unwrap() {
+        let path = entry.unwrap().path();
+        let input = std::fs::read(&path).unwrap();
+        let is_plain = input.starts_with(b"data: ") || input.starts_with(b": ");
+        if is_plain && input.len() < 200_000 {
+            assert_same(&input, &path.display().to_string());
+            compared += 1;
+        }
+    }
+    assert!(compared > 300);
+}
+
+/// Values that go into a hole, or beside one: most of them make the payload like the one before, some do not.
+fn value() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(
+        &[
+            "\"\"",
+            "\"a\"",
+            "\" b c\"",
+            "\"\\n\"",
+            "\"é\"",
+            "\"\\u00e9\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\ud83d\"",
+            "\"\\ude00\"",
+            "\"\\x\"",
+            "\"\\\"\"",
+            "\"a\\\\\"",
+            "\"\t\"",
+            "null",
+            "7",
+            "[]",
+            "{}",
+            "\"unclosed",
+        ][..],
+    )
+}
+
+fn number() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(
+        &[
+            "0",
+            "1",
+            "7",
+            "01",
+            "-1",
+            "1.0",
+            "4294967295",
+            "4294967296",
+            "99999999999999999999",
+            "null",
+            "\"1\"",
+        ][..],
+    )
+}
+
+fn payload() -> impl Strategy<Value = String> {
+    let shape = 0_usize..6;
+    (shape, value(), value(), number(), number()).prop_map(|(shape, one, two, index, created)| match shape {
+        0 | 1 => format!(
+            r#"{{"id":"c","object":"chat.completion.chunk","created":1,"choices":[{{"index":0,"delta":{{"content":{one}}},"finish_reason":null}}],"obfuscation":{two}}}"#
+        ),
+        2 => format!(
+            r#"{{"id":"c","object":"chat.completion.chunk","created":{created},"choices":[{{"index":0,"delta":{{"content":null,"reasoning_content":{one}}},"finish_reason":null}}]}}"#
+        ),
+        3 | 4 => format!(
+            r#"{{"id":"c","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{index},"function":{{"arguments":{one}}}}}]}},"finish_reason":null}}]}}"#
+        ),
+        _ => format!(
+            r#"{{"id":"d","choices":[{{"index":0,"delta":{{"content":{one},"reasoning":{two},"thinking":{one}}}}},{{"index":{index},"delta":{{}}}}]}}"#
+        ),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn payloads_that_nearly_repeat_give_the_same_chunks_and_answer(payloads in prop::collection::vec(payload(), 1..30)) {
+        let input: String = payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect();
+        assert_same(input.as_bytes(), &input);
+    }
+}
