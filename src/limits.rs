@@ -19,7 +19,7 @@
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one line, and of the data lines of one frame together. Default 8 MiB: a whole answer with audio fits
-    /// in one frame. A larger frame is skipped up to its blank line, in constant memory. Comments do not count.
+    /// in one frame. No less than 16. A larger frame is skipped up to its blank line, in constant memory. Comments do not count.
     pub max_frame_bytes: usize,
     /// Bytes of text and unknown fields kept in the completion (an unknown field counts 32 bytes for each value in it
     /// beside its text). Default 64 MiB. Over it chunks are still handed out, the completion stops growing, and a tool
@@ -30,7 +30,7 @@ pub struct Limits {
     /// Tool calls in one choice, in one delta and in the completion. Default 128, OpenAI's bound for `tools`.
     pub max_tool_calls: usize,
     /// Nesting of arrays and objects in a payload, and in the arguments of a tool call. Default 128, where most JSON
-    /// readers give up. Only the field that is deeper is lost; it is skipped without recursion.
+    /// readers give up; no more than 512. Only the field that is deeper is lost; it is skipped without recursion.
     pub max_depth: usize,
 }
 

@@ -419,13 +419,28 @@ impl Parser {
         match advance {
             Some(Advance::Frame) => self.frame_came(),
             Some(Advance::Stray) => self.stray_came(),
-            Some(Advance::TooLarge(offset)) => self
-                .queue
-                .error(Error::too_large(offset, Limit::FrameBytes)),
+            Some(Advance::TooLarge { offset, is_stray }) => {
+                let stray = self.framing.stray();
+                if is_stray {
+                    self.strays.ignored();
+                    if self
+                        .strays
+                        .look(stray.text, stray.range.end, self.framing.fields())
+                    {
+                        self.queue.error(Error::not_event_stream());
+                    }
+                }
+                self.queue
+                    .error(Error::too_large(offset, Limit::FrameBytes));
+            }
             None if self.input == Input::Open => {
                 self.decoder.shrink();
-                let partial = self.framing.partial_stray()?;
-                if !self.strays.look_at_partial(&partial, self.framing.fields()) {
+                let fields = self.framing.fields();
+                if !self.strays.is_open(fields) {
+                    return None;
+                }
+                let stray = self.framing.partial_stray()?;
+                if !self.strays.look(stray.text, stray.range.end, fields) {
                     return None;
                 }
                 self.queue.error(Error::not_event_stream());

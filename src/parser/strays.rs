@@ -17,6 +17,9 @@ use core::ops::Range;
 /// So much of a body that does not begin like JSON, and no field in it: it is no event stream.
 const PATIENCE: u64 = 64 << 10;
 
+/// So much of the first line shows whether it begins like JSON.
+const HEAD: usize = 256;
+
 /// What a stray line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -70,19 +73,23 @@ pub(super) struct Strays {
 }
 
 impl Strays {
-    /// Looks at a line before it is read. True if it is now plain that this is no event stream.
+    /// Looks at a line before it is read, or at the head of one whose end has not come. True if it is now plain that this
+    /// is no event stream.
     pub(super) fn look(&mut self, line: &str, end: u64, fields: u64) -> bool {
-        let like_json = *self
-            .begins_like_json
-            .get_or_insert_with(|| line.trim_start().starts_with(['{', '[']));
+        if self.begins_like_json.is_none() {
+            let head = line
+                .bytes()
+                .take(HEAD)
+                .find(|byte| !byte.is_ascii_whitespace());
+            self.begins_like_json = head.map(|first| matches!(first, b'{' | b'['));
+        }
         self.is_evident |= Kind::of(line) == Kind::Error;
-        !like_json && end >= PATIENCE && self.report(fields)
+        self.begins_like_json == Some(false) && end >= PATIENCE && self.report(fields)
     }
 
-    /// As `look`, for a line whose end has not come.
-    pub(super) fn look_at_partial(&mut self, range: &Range<u64>, fields: u64) -> bool {
-        // A line this long is looked at when it is whole; all that counts now is that it is none of the fields.
-        self.begins_like_json == Some(false) && range.end >= PATIENCE && self.report(fields)
+    /// Whether it is still to be found out what this is.
+    pub(super) const fn is_open(&self, fields: u64) -> bool {
+        fields == 0 && !self.is_evident && !self.is_reported
     }
 
     /// An ignored line.
@@ -96,7 +103,9 @@ impl Strays {
     }
 
     fn report(&mut self, fields: u64) -> bool {
-        fields == 0 && !self.is_evident && !core::mem::replace(&mut self.is_reported, true)
+        let is_open = self.is_open(fields);
+        self.is_reported |= is_open;
+        is_open
     }
 
     /// Whether the body has shown no sign of being an event stream.

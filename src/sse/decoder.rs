@@ -10,6 +10,11 @@ use crate::{Error, Limit, Limits};
 const PREFIX: &[u8] = b"data: ";
 pub(crate) const TERMINATOR: &[u8] = b"\n\n";
 
+/// So much of a line is enough to see what it is.
+const HEAD: usize = 256;
+/// The longest name of a field and its colon.
+const NAME: usize = "error:".len();
+
 /// One dispatched event of an event stream (WHATWG's "event"; here that word is [`Event`](crate::Event)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -90,7 +95,11 @@ struct Dispatched {
 pub(crate) enum Advance {
     Frame,
     Stray,
-    TooLarge(u64),
+    /// Where it starts. Of a line that is no field, its head is the stray line.
+    TooLarge {
+        offset: u64,
+        is_stray: bool,
+    },
 }
 
 /// A line that is no field.
@@ -115,7 +124,7 @@ impl Decoder {
         Self::with_max_frame_bytes(Limits::default().max_frame_bytes)
     }
 
-    /// A decoder whose lines, and whose frames' data, are at most this many bytes.
+    /// A decoder whose lines, and whose frames' data, are at most this many bytes, but no less than 16.
     ///
     /// ```
     /// let mut decoder = chatwire::sse::Decoder::with_max_frame_bytes(16);
@@ -128,7 +137,8 @@ impl Decoder {
     pub fn with_max_frame_bytes(max_frame_bytes: usize) -> Self {
         Self {
             lines: Lines::default(),
-            max_frame_bytes,
+            // Enough to see what a line is.
+            max_frame_bytes: max_frame_bytes.max(16),
             lend_strays: false,
             block: Block::default(),
             skipping: false,
@@ -189,7 +199,9 @@ impl Decoder {
     /// that frame.
     pub fn next_frame(&mut self) -> Option<Result<Frame<'_>, Error>> {
         match self.advance()? {
-            Advance::TooLarge(offset) => Some(Err(Error::too_large(offset, Limit::FrameBytes))),
+            Advance::TooLarge { offset, .. } => {
+                Some(Err(Error::too_large(offset, Limit::FrameBytes)))
+            }
             Advance::Frame | Advance::Stray => self.frame().map(Ok),
         }
     }
@@ -268,19 +280,19 @@ impl Decoder {
         self.dispatch(end, true)
     }
 
-    /// Where the line in progress starts, and whether it is plainly no field, no comment and longer than a field name.
-    pub(crate) fn partial_stray(&mut self) -> Option<Range<u64>> {
+    /// The line in progress, if it is plain already that it is no field and no comment: its head, and its place so far.
+    pub(crate) fn partial_stray(&mut self) -> Option<Stray<'_>> {
         let Some(Line::Partial(span)) = self.lines.next_line() else {
             return None;
         };
         let line = self.lines.get(span);
-        let name = line
-            .iter()
-            .position(|byte| *byte == b':')
-            .map_or(line, |at| line.get(..at).unwrap_or_default());
-        let is_stray = line.len() > "error".len()
-            && !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry");
-        is_stray.then(|| span.range())
+        if !is_stray(line) {
+            return None;
+        }
+        self.stray.clear();
+        push_decoded(&mut self.stray, line.get(..HEAD).unwrap_or(line));
+        self.stray_range = span.range();
+        Some(self.stray())
     }
 
     /// What follows the `data: ` of a frame that begins here, if nothing has been read of it: for who can tell at a
@@ -354,8 +366,9 @@ impl Decoder {
         if is_comment || self.skipping {
             self.lines.drop_partial();
         } else if is_too_large {
+            let found = self.too_large_line(span);
             self.lines.drop_partial();
-            return Some(self.too_large(span.offset));
+            return Some(found);
         }
         None
     }
@@ -372,7 +385,7 @@ impl Decoder {
             return None;
         }
         if line.len() > self.max_frame_bytes {
-            return Some(self.too_large(span.offset));
+            return Some(self.too_large_line(span));
         }
         let (name, value) = match memchr::memchr(b':', line) {
             Some(colon) => {
@@ -424,7 +437,7 @@ impl Decoder {
         self.fields += 1;
         let start = *block.start.get_or_insert(span.offset);
         if block.data.len() > self.max_frame_bytes {
-            return Some(self.too_large(start));
+            return Some(self.too_large(start, false));
         }
         None
     }
@@ -447,11 +460,21 @@ impl Decoder {
         has_data
     }
 
-    fn too_large(&mut self, at: u64) -> Advance {
-        let start = self.block.start.unwrap_or(at);
+    /// A line is over the limit: what is of its block is dropped.
+    fn too_large_line(&mut self, span: Span) -> Advance {
+        let line = self.lines.get(span);
+        let is_stray = is_stray(line);
+        self.stray.clear();
+        push_decoded(&mut self.stray, line.get(..HEAD).unwrap_or(line));
+        self.stray_range = span.offset..span.offset + self.max_frame_bytes as u64;
+        self.too_large(span.offset, is_stray)
+    }
+
+    fn too_large(&mut self, at: u64, is_stray: bool) -> Advance {
+        let offset = self.block.start.unwrap_or(at);
         self.block.clear();
         self.skipping = true;
-        Advance::TooLarge(start)
+        Advance::TooLarge { offset, is_stray }
     }
 
     /// All was read: large buffers are given back.
@@ -472,6 +495,15 @@ impl Block {
         self.id.clear();
         self.has_id = false;
     }
+}
+
+/// Whether a line, or the head of one, is plainly no field, no comment, and no error of llama.cpp.
+fn is_stray(line: &[u8]) -> bool {
+    let Some(head) = line.get(..NAME) else {
+        return false;
+    };
+    let name = head.split(|byte| *byte == b':').next().unwrap_or_default();
+    !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry" | b"error")
 }
 
 /// Appends bytes as UTF-8; each invalid sequence as U+FFFD, as the Encoding standard counts them. False if there was one.

@@ -222,3 +222,51 @@ impl Lines {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes examined for a text in reads of a size, for each byte of the text.
+    fn examined_per_byte(text: &[u8], size: usize) -> f64 {
+        let mut lines = Lines::default();
+        for read in text.chunks(size) {
+            lines.feed(read);
+            // Twice, as a caller may.
+            for _ in 0..2 {
+                while let Some(Line::Whole(_)) = lines.next_line() {}
+            }
+        }
+        lines.examined as f64 / text.len() as f64
+    }
+
+    #[test]
+    fn each_byte_is_examined_once_whatever_the_reads() {
+        let long_line = alloc::vec![b'x'; 200_000];
+        let short_lines = b"data: 1\n\n".repeat(20_000);
+        for text in [&long_line, &short_lines] {
+            for size in [1, 2, 63, 64, 1400, 16_384, usize::MAX] {
+                let examined = examined_per_byte(text, size);
+                assert!(examined <= 1.0, "{examined} at {size} bytes a read");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_read_is_not_kept() {
+        let mut lines = Lines::default();
+        for _ in 0..1000 {
+            lines.feed(&b"data: 0123456789\nda".repeat(100));
+            while let Some(Line::Whole(_)) = lines.next_line() {}
+        }
+        assert!(
+            lines.bytes.capacity() < 8 << 10,
+            "{}",
+            lines.bytes.capacity()
+        );
+        lines.feed(&b"\n".repeat(1 << 20));
+        while let Some(Line::Whole(_)) = lines.next_line() {}
+        lines.shrink();
+        assert!(lines.bytes.capacity() <= KEPT_CAPACITY);
+    }
+}

@@ -278,3 +278,179 @@ impl<'de, 's> Reader<'de, 's> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The value that a text is, read by this reader; none if it is not one value.
+    fn read(text: &str) -> (Option<Value>, DeviationSet) {
+        let (mut scratch, halves) = (Scratch::default(), Cell::default());
+        let mut reader = Reader::new(text, 0, 100, &mut scratch, &halves);
+        let value = Value::deserialize(&mut reader).ok();
+        let is_all = reader.rest().is_empty();
+        (value.filter(|_| is_all), reader.tolerated)
+    }
+
+    /// Whether `skip` takes a text as one value.
+    fn skips(text: &str) -> bool {
+        let (mut scratch, halves) = (Scratch::default(), Cell::default());
+        let mut reader = Reader::new(text, 0, 100, &mut scratch, &halves);
+        reader.skip().is_ok() && reader.rest().is_empty()
+    }
+
+    /// Every text of up to four of these tokens, against serde_json.
+    #[test]
+    fn agrees_with_serde_json_on_every_short_text() {
+        const TOKENS: [&str; 26] = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"a\"",
+            "\"b\\n\\u00e9\"",
+            "\"",
+            "\\",
+            "\\u12",
+            "0",
+            "-",
+            "-0",
+            "01",
+            "7",
+            "2.5e1",
+            "1.",
+            "1e400",
+            "true",
+            "nul",
+            "null",
+            " ",
+            "\u{1}",
+            "é",
+            "18446744073709551616",
+        ];
+        let mut texts = Vec::from([String::new()]);
+        let mut from = 0;
+        for _ in 0..4 {
+            let until = texts.len();
+            for at in from..until {
+                for token in TOKENS {
+                    let text = alloc::format!("{}{token}", texts[at]);
+                    let (value, tolerated) = read(&text);
+                    assert_eq!(skips(&text), value.is_some(), "{text:?}");
+                    if tolerated.is_empty() {
+                        assert_eq!(value, serde_json::from_str(&text).ok(), "{text:?}");
+                    }
+                    texts.push(text);
+                }
+            }
+            from = until;
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_and_means_something_is_tolerated() {
+        for (text, value, deviation) in [
+            (
+                "[NaN,Infinity,-Infinity]",
+                "[null,null,null]",
+                Deviation::NotFinite,
+            ),
+            ("[1e400,-1e400]", "[null,null]", Deviation::NumberOutOfRange),
+            (
+                r#"["\ud83d","\ude00x","\ud83d\u0041"]"#,
+                r#"["\ufffd","\ufffdx","\ufffdA"]"#,
+                Deviation::LoneSurrogate,
+            ),
+        ] {
+            let (got, tolerated) = read(text);
+            assert_eq!(got, serde_json::from_str(value).ok(), "{text}");
+            assert_eq!(tolerated, DeviationSet::from_iter([deviation]), "{text}");
+            let mut rewritten = String::new();
+            rewrite::rewrite(text, &mut rewritten);
+            assert_eq!(
+                serde_json::from_str(&rewritten).ok(),
+                got,
+                "what is kept as text is JSON for everybody"
+            );
+        }
+        for text in [
+            "nan",
+            "Inf",
+            "-Inf",
+            "NaNa",
+            "--1",
+            "[-NaN]",
+            "undefined",
+            "[1,]",
+            "{\"a\":1,}",
+            "{,}",
+            "\"\u{7}\"",
+        ] {
+            assert_eq!(read(text).0, None, "{text:?}");
+            assert!(!skips(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_string_tell_the_halves_that_are_missing() {
+        for (text, first, last) in [
+            (r#""\ud83d""#, 0, 0xD83D),
+            (r#""\ude00""#, 0xDE00, 0),
+            (r#""a\ud83d""#, 0, 0xD83D),
+            (r#""\ude00a""#, 0xDE00, 0),
+            (r#""\ude00\ud83d""#, 0xDE00, 0xD83D),
+            (r#""\ud83da""#, 0, 0),
+            (r#""a\ude00""#, 0, 0),
+            (r#""\ud83d\ude00""#, 0, 0),
+            (r#""\ud83d\n""#, 0, 0),
+            (r#""""#, 0, 0),
+        ] {
+            let (mut scratch, halves) = (Scratch::default(), Cell::default());
+            halves.set(Halves { first: 1, last: 1 });
+            Reader::new(text, 0, 100, &mut scratch, &halves)
+                .string()
+                .unwrap();
+            assert_eq!(halves.get(), Halves { first, last }, "{text}");
+        }
+        assert_eq!(Halves::join(0xD83D, 0xDE00), Some('😀'));
+        assert_eq!(Halves::join(0xD83D, 0), None);
+        assert_eq!(Halves::join(0, 0xDE00), None);
+    }
+
+    #[test]
+    fn depth_is_counted_and_not_recursed_into() {
+        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+        assert!(skips(&deep));
+        let (mut scratch, halves) = (Scratch::default(), Cell::default());
+        for (depth, is_too_deep) in [(100, false), (101, true)] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &halves);
+            assert_eq!(reader.skip(), Ok(is_too_deep));
+        }
+        // A mixture, so that each container must be closed by its own bracket.
+        let open = "[{\"a\":".repeat(200);
+        assert!(skips(&(open.clone() + "1" + &"}]".repeat(200))));
+        assert!(!skips(&(open + "1" + &"]}".repeat(200))));
+    }
+
+    #[test]
+    fn a_raw_value_is_rewritten_compactly_and_keeps_order_and_numbers() {
+        let mut out = String::new();
+        rewrite::rewrite(
+            " { \"b\" : [ 1.50 , 123456789012345678901234567890 ] , \"a\" : \"\\u00e9\\n\" } ",
+            &mut out,
+        );
+        assert_eq!(
+            out,
+            r#"{"b":[1.50,123456789012345678901234567890],"a":"é\n"}"#
+        );
+    }
+}
