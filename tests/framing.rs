@@ -3,14 +3,14 @@
 
 mod common;
 
+use core::ops::Range;
+
 use chatwire::sse::Decoder;
 use common::{cases, fixtures, for_each_cut, naive, streams};
 use proptest::prelude::*;
 
 /// The frames of a stream, and the ranges they have in it.
-fn frames<'a>(
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<naive::Frame>, Vec<std::ops::Range<u64>>) {
+fn frames<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<naive::Frame>, Vec<Range<u64>>) {
     let mut decoder = Decoder::new();
     let (mut frames, mut ranges) = (Vec::new(), Vec::new());
     let mut drain = |decoder: &mut Decoder| {

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -105,12 +106,15 @@ impl From<&Error> for Fault {
     }
 }
 
+/// Event name, payload, id and range of a frame.
+pub type FrameOf = (String, String, String, Range<u64>);
+
 /// All that a parser says of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub items: Vec<Result<Event<'static>, Fault>>,
     /// The frame of each item: event name, payload, id, range.
-    pub frames: Vec<Option<(String, String, String, std::ops::Range<u64>)>>,
+    pub frames: Vec<Option<FrameOf>>,
     pub completion: ChatCompletion,
     pub deviations: Deviations,
 }

@@ -147,17 +147,14 @@ fn fragments(index: usize, call: &Value) -> Vec<Value> {
         let Some(whole) = call.get(kind).and_then(|of| of.get(text)) else {
             continue;
         };
-        match whole {
-            Value::String(whole) => {
-                first[kind][text] = "".into();
-                fragments.extend(
-                    pieces(whole)
-                        .into_iter()
-                        .map(|piece| json!({"index": index, kind: {text: piece}})),
-                );
-            }
-            // Arguments that are no text go as they are.
-            _ => {}
+        // Arguments that are no text go as they are.
+        if let Value::String(whole) = whole {
+            first[kind][text] = "".into();
+            fragments.extend(
+                pieces(whole)
+                    .into_iter()
+                    .map(|piece| json!({"index": index, kind: {text: piece}})),
+            );
         }
     }
     fragments.insert(0, Value::Object(first));
