@@ -95,10 +95,12 @@ impl DeviationSet {
 
     /// Those in the set, in the order of [`Deviation::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Deviation> {
-        Deviation::ALL
-            .iter()
-            .copied()
-            .filter(move |deviation| self.contains(*deviation))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let lowest = left.checked_ilog2().map(|_| left.trailing_zeros())?;
+            left &= left - 1;
+            Deviation::ALL.get(lowest as usize).copied()
+        })
     }
 }
 
@@ -169,9 +171,6 @@ impl Default for Deviations {
 impl Deviations {
     /// Notes each of `set` once, at `offset`.
     pub(crate) fn record(&mut self, set: DeviationSet, offset: u64) {
-        if set.is_empty() {
-            return;
-        }
         for deviation in set.iter() {
             if let Some(entry) = self.entries.get_mut(deviation as usize) {
                 if entry.count == 0 {

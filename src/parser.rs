@@ -73,6 +73,8 @@ pub struct Parser {
     input: Input,
     /// A bare end marker came: the stream ends when the frame before it is read.
     ends_after_frame: bool,
+    /// All that was fed has been read, but for the head of a line.
+    is_idle: bool,
     is_concluded: bool,
     is_terminated: bool,
     done: Done,
@@ -312,6 +314,12 @@ impl Parser {
 
     /// Goes on to the next item.
     fn step(&mut self) -> Option<Item> {
+        if self.is_idle {
+            if self.framing.is_waiting() {
+                return None;
+            }
+            self.is_idle = false;
+        }
         loop {
             if let Some(item) = self.queue.next() {
                 self.last = Some(item);
@@ -335,6 +343,9 @@ impl Parser {
 
     /// Decodes on in the text at hand.
     fn decode(&mut self) -> Option<Step> {
+        if self.cursor.is_over() && !self.decoder.has_queued() {
+            return None;
+        }
         let (text, is_error_event) = match self.source {
             Source::Nowhere => return None,
             Source::Frame => {
@@ -378,7 +389,7 @@ impl Parser {
                 self.conclude(true);
             }
             Step::Api(api) => {
-                self.queue.error(Error::from_api(offset, api));
+                self.queue.error(Error::from_api(offset, *api));
                 self.note(tolerated, offset);
             }
             Step::Malformed(_, syntax) => {
@@ -434,6 +445,7 @@ impl Parser {
                     .error(Error::too_large(offset, Limit::FrameBytes));
             }
             None if self.input == Input::Open => {
+                self.is_idle = true;
                 self.decoder.shrink();
                 let fields = self.framing.fields();
                 if !self.strays.is_open(fields) {
@@ -443,6 +455,7 @@ impl Parser {
                 if !self.strays.look(stray.text, stray.range.end, fields) {
                     return None;
                 }
+                self.is_idle = false;
                 self.queue.error(Error::not_event_stream());
             }
             None => self.end(),
@@ -613,7 +626,7 @@ impl Parser {
     fn offset(&self) -> u64 {
         match self.source {
             Source::Nowhere => self.framing.fed(),
-            Source::Frame => self.framing.frame().map_or(0, |frame| frame.range.start),
+            Source::Frame => self.framing.frame_start(),
             Source::Stray => self.framing.stray().range.start,
             Source::Run => self.strays.run_range().start,
         }
@@ -627,6 +640,9 @@ impl Parser {
 
     /// Records deviations; those that are errors by the options are queued.
     fn note(&mut self, set: DeviationSet, offset: u64) {
+        if set.is_empty() {
+            return;
+        }
         self.deviations.record(set, offset);
         for deviation in set.intersection(self.options.strict).iter() {
             self.queue.error(Error::from_deviation(offset, deviation));

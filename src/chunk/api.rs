@@ -155,6 +155,11 @@ impl Hints {
         );
     }
 
+    /// Whether the chunk has any such key; `x_groq` is one.
+    pub(super) const fn any(&self) -> bool {
+        self.in_chunk
+    }
+
     pub(super) fn insert_of_choice(&mut self, key: &str) {
         self.in_choice |= key == "error";
     }

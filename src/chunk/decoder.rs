@@ -1,5 +1,6 @@
 //! Decodes the values of a payload one after the other into one chunk, which it owns and refills.
 
+use alloc::boxed::Box;
 use core::cell::Cell;
 
 use serde::de::DeserializeSeed;
@@ -45,7 +46,8 @@ pub struct Decoder {
 /// What a value gives beside an error.
 #[derive(Debug, Clone, Default)]
 struct Queued {
-    api: Option<ApiError>,
+    /// In a box, so that what is handed on is small.
+    api: Option<Box<ApiError>>,
     chunk: bool,
 }
 
@@ -66,7 +68,7 @@ pub enum Payload<'a> {
 pub(crate) enum Step {
     Chunk,
     Done,
-    Api(ApiError),
+    Api(Box<ApiError>),
     Malformed(usize, SyntaxError),
     TooDeep(usize),
     /// An object that is neither chunk nor error.
@@ -110,6 +112,11 @@ impl Decoder {
     #[cfg(test)]
     pub(crate) fn template_hits(&self) -> u64 {
         self.template.as_ref().map_or(0, |template| template.hits)
+    }
+
+    /// Whether the value that was decoded last gives something more.
+    pub(crate) const fn has_queued(&self) -> bool {
+        self.queued.chunk || self.queued.api.is_some()
     }
 
     /// Whether the chunk differs from the one before in texts only.
@@ -251,7 +258,7 @@ impl Decoder {
                 (Shape::Lines | Shape::Broken, _) if is_error_event => {
                     *cursor = Cursor::over();
                     self.queued = Queued::default();
-                    return Some(Step::Api(ApiError::from_text(text.trim())));
+                    return Some(Step::Api(Box::new(ApiError::from_text(text.trim()))));
                 }
                 (Shape::Lines, _) => {
                     self.queued = Queued::default();
@@ -280,7 +287,7 @@ impl Decoder {
             reader.skip()?;
             let step = match serde_json::from_str(text.get(at..reader.at()).unwrap_or_default()) {
                 Ok(Value::String(message)) if is_error_event => {
-                    Step::Api(ApiError::from_text(&message))
+                    Step::Api(Box::new(ApiError::from_text(&message)))
                 }
                 _ => Step::Malformed(at, SyntaxError::no_object()),
             };
@@ -302,7 +309,7 @@ impl Decoder {
             deviations, found, ..
         } = cx;
         self.deviations = self.deviations.union(deviations).union(reader.tolerated);
-        let api = api::find(&self.chunk, &found, is_error_event);
+        let api = api::find(&self.chunk, &found, is_error_event).map(Box::new);
         let is_chunk = found.choices_list
             || self
                 .chunk
@@ -385,7 +392,7 @@ impl Payloads<'_> {
                 {
                     Step::Chunk => Ok(Payload::Chunk(&mut self.decoder.chunk)),
                     Step::Done => Ok(Payload::Done),
-                    Step::Api(api) => Ok(Payload::Api(api)),
+                    Step::Api(api) => Ok(Payload::Api(*api)),
                     Step::Malformed(at, syntax) => Err(Error::malformed(at as u64, syntax)),
                     Step::TooDeep(at) => Err(Error::too_large(at as u64, Limit::Depth)),
                     Step::Ignored => continue,

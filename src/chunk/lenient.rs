@@ -1,6 +1,7 @@
 //! How a field is read whatever type its value has: one adapter to serde, one small type for each kind of field.
 
 use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -32,7 +33,7 @@ pub(super) struct Cx<'h> {
     /// A choice has both a delta and a message: which one counts depends on the chunk.
     pub(super) deltas_beside_messages: bool,
     /// The first usage inside a choice.
-    pub(super) choice_usage: Option<Usage>,
+    pub(super) choice_usage: Option<Box<Usage>>,
     pub(super) found: Found,
 }
 

@@ -94,6 +94,10 @@ impl Cursor {
         }
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
     pub(super) fn is_at_start(&self) -> bool {
         self.state == State::Start
     }

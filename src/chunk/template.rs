@@ -35,6 +35,7 @@ pub(super) struct Template {
     /// The chunk holds this payload, or one that differs from it in the holes.
     is_current: bool,
     is_plain: bool,
+    created: u64,
     /// Misses in a row.
     misses: u32,
     /// For so many payloads nothing is tried or learned.
@@ -147,7 +148,9 @@ impl Template {
             at += literal.len();
             found.start = at;
             let is_good = match hole {
-                Hole::Created => digits(bytes, &mut at, found),
+                Hole::Created => {
+                    self.same_number(range, bytes, &mut at, found) || digits(bytes, &mut at, found)
+                }
                 Hole::ToolIndex => {
                     digits(bytes, &mut at, found) && found.number <= u64::from(u32::MAX)
                 }
@@ -174,6 +177,24 @@ impl Template {
             Some(terminator) if rest.starts_with(terminator) => Outcome::Hit(at),
             Some(terminator) => not_so(Some(rest), terminator),
         }
+    }
+
+    /// Goes past the very number that was learned: with most providers all chunks of an answer have the same time.
+    fn same_number(
+        &self,
+        range: &Range<usize>,
+        bytes: &[u8],
+        at: &mut usize,
+        found: &mut Found,
+    ) -> bool {
+        let learned = self.bytes.get(range.clone()).unwrap_or_default();
+        let end = *at + learned.len();
+        let is_same = bytes.get(*at..end) == Some(learned)
+            && bytes.get(end).is_some_and(|next| !next.is_ascii_digit());
+        if is_same {
+            (*at, found.end, found.number) = (end, end, self.created);
+        }
+        is_same
     }
 
     /// Learns a payload that was decoded into `chunk`, if it is of a shape that repeats.
@@ -216,6 +237,7 @@ impl Template {
         self.bytes.clear();
         self.bytes.extend_from_slice(payload.as_bytes());
         self.deviations = deviations;
+        self.created = chunk.created.unwrap_or_default();
         self.is_plain = chunk.usage.is_none()
             && chunk.moderation.is_none()
             && choice.finish_reason.is_none()
@@ -304,7 +326,7 @@ fn write(
     };
     if found.is_escaped {
         let quoted = bytes.get(found.start.checked_sub(1)?..=found.end)?;
-        let quoted = simdutf8::basic::from_utf8(quoted).ok()?;
+        let quoted = valid(quoted)?;
         let halves = Cell::default();
         let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
         let text = reader.whole_string()?;
@@ -316,6 +338,15 @@ fn write(
         );
     }
     Some(())
+}
+
+/// Bytes as text. Most are a word or two, too short for SIMD to pay.
+fn valid(bytes: &[u8]) -> Option<&str> {
+    if bytes.len() < 64 {
+        core::str::from_utf8(bytes).ok()
+    } else {
+        simdutf8::basic::from_utf8(bytes).ok()
+    }
 }
 
 /// What is being looked through for holes.

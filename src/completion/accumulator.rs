@@ -572,9 +572,16 @@ fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: &mut Ledger
             let Ok(value) = serde_json::from_str::<Value>(raw) else {
                 continue;
             };
-            let held = fields.get(key).map_or(0, weight);
-            if !value.is_null() && ledger.charge(weight(&value).saturating_sub(held)) {
-                fields.insert(key.into(), value);
+            if value.is_null() {
+                continue;
+            }
+            let new = weight(&value);
+            match fields.get_mut(key) {
+                Some(old) if ledger.charge(new.saturating_sub(weight(old))) => *old = value,
+                None if ledger.charge(new + key.len()) => {
+                    fields.insert(key.into(), value);
+                }
+                _ => {}
             }
         }
     });

@@ -250,6 +250,13 @@ impl Decoder {
         })
     }
 
+    /// Where the frame that `advance` came upon last starts.
+    pub(crate) fn frame_start(&self) -> u64 {
+        self.dispatched
+            .as_ref()
+            .map_or(0, |dispatched| dispatched.range.start)
+    }
+
     /// The stray line that `advance` came upon last.
     pub(crate) fn stray(&self) -> Stray<'_> {
         Stray {
@@ -305,6 +312,11 @@ impl Decoder {
         // The line must not be over the limit, and its end must be in sight.
         let longest = self.max_frame_bytes.saturating_add(TERMINATOR.len());
         rest.get(..longest).unwrap_or(rest).strip_prefix(PREFIX)
+    }
+
+    /// Whether all there is is the head of a line, too short to be looked at.
+    pub(crate) fn is_waiting(&mut self) -> bool {
+        self.lines.is_waiting(self.max_frame_bytes.min(1024))
     }
 
     /// Takes a frame of one line with so many bytes of data: valid UTF-8, without a line end.

@@ -160,6 +160,22 @@ impl Lines {
         })
     }
 
+    /// Whether there is nothing to be read but the head of a line, of no more than so many bytes. It costs little.
+    pub(super) fn is_waiting(&mut self, head: usize) -> bool {
+        if self.finished || self.state != State::Line {
+            return false;
+        }
+        let from = self.start.max(self.searched);
+        let unsearched = self.bytes.get(from..).unwrap_or_default();
+        let found = memchr::memchr2(b'\n', b'\r', unsearched);
+        self.searched = from + found.unwrap_or(unsearched.len());
+        #[cfg(test)]
+        {
+            self.examined += (self.searched - from) as u64;
+        }
+        found.is_none() && self.bytes.len() - self.start <= head
+    }
+
     /// What has not been read, if a line begins here and nothing of it has been searched.
     pub(super) fn unsearched(&self) -> Option<&[u8]> {
         let is_fresh = self.state == State::Line && self.searched <= self.start;

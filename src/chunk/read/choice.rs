@@ -1,5 +1,7 @@
 //! A chunk and its choices.
 
+use alloc::boxed::Box;
+
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
@@ -72,8 +74,11 @@ impl Chunk {
     fn usage_elsewhere(&mut self, cx: &mut Cx<'_>) {
         if let Some(usage) = cx.choice_usage.take() {
             cx.note(Deviation::UsageInChoice);
-            self.usage = Some(usage);
-        } else if let Some(raw) = self.extra.raw("x_groq") {
+            self.usage = Some(*usage);
+        } else if cx.found.hints.any() {
+            let Some(raw) = self.extra.raw("x_groq") else {
+                return;
+            };
             #[derive(Deserialize)]
             struct XGroq {
                 #[serde(default)]
@@ -160,7 +165,7 @@ impl Refill for Choice {
         let mut has_index = false;
         let mut has_delta = false;
         let mut renamed_reason = None;
-        let mut usage = None;
+        let mut usage: Option<Box<Usage>> = None;
         refill!(self, map, key, (slot, cx), fields {
             "finish_reason" => finish_reason by Lenient(Reason(slot, cx));
             "logprobs" => logprobs by object(slot, cx);
@@ -207,7 +212,7 @@ impl Refill for Choice {
             self.finish_reason = renamed_reason;
         }
         if cx.choice_usage.is_none() {
-            cx.choice_usage = usage.filter(|usage: &Usage| !usage.is_empty());
+            cx.choice_usage = usage.filter(|usage| !Usage::is_empty(usage));
         }
         self.skipped = core::mem::take(&mut cx.skipped_calls);
         Ok(())
