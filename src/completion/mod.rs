@@ -17,6 +17,9 @@
 //! ```
 
 mod accumulator;
+mod fields;
+mod fragment;
+mod ledger;
 mod merge;
 mod tools;
 mod types;

@@ -31,14 +31,15 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::fragment::Fragment;
+use super::ledger::{Ledger, filled};
 use super::merge::{merge, weight};
 use super::types::{CustomCall, Message, ToolCall};
 use super::whole::Scan;
 use crate::chunk::{FinishReason, FunctionDelta, Halves, ToolCallDelta};
-use crate::{Deviation, DeviationSet, Limit};
+use crate::{Deviation, Limit};
 
 /// The calls of one choice.
 #[derive(Debug, Clone, Default)]
@@ -80,117 +81,6 @@ enum Place {
     #[default]
     FunctionCall,
     ToolCall(usize),
-}
-
-/// What is to be known, and noted, about the stream.
-#[derive(Debug, Clone)]
-pub(super) struct Ledger {
-    pub(super) deviations: DeviationSet,
-    pub(super) max_tool_calls: usize,
-    pub(super) max_depth: usize,
-    /// How many more bytes the completion may grow by.
-    pub(super) left: usize,
-    /// It would have grown by more: it grows no further.
-    pub(super) is_full: bool,
-}
-
-impl Ledger {
-    /// Whether the completion may grow by so many bytes.
-    pub(super) fn charge(&mut self, bytes: usize) -> bool {
-        self.is_full |= bytes > self.left;
-        if !self.is_full {
-            self.left -= bytes;
-        }
-        !self.is_full
-    }
-
-    pub(super) const fn note(&mut self, deviation: Deviation) {
-        self.deviations.insert(deviation);
-    }
-
-    const fn note_if(&mut self, is_so: bool, deviation: Deviation) {
-        if is_so {
-            self.note(deviation);
-        }
-    }
-
-    /// Appends a text that may begin or end in the middle of a surrogate pair. False if it would be too much.
-    pub(super) fn append(
-        &mut self,
-        target: &mut String,
-        text: &str,
-        halves: Halves,
-        high: &mut u16,
-    ) -> bool {
-        if text.is_empty() {
-            return true;
-        }
-        if !self.charge(text.len()) {
-            return false;
-        }
-        let mut text = text;
-        if let Some(char) = Halves::join(*high, halves.first) {
-            target.pop();
-            target.push(char);
-            text = text
-                .strip_prefix(char::REPLACEMENT_CHARACTER)
-                .unwrap_or(text);
-        }
-        *high = halves.last;
-        target.push_str(text);
-        true
-    }
-}
-
-/// A fragment of a call, whatever kind of call it is.
-struct Fragment<'a> {
-    index: Option<u32>,
-    id: Option<&'a str>,
-    name: Option<&'a str>,
-    arguments: &'a str,
-    halves: Halves,
-    is_custom: bool,
-    is_legacy: bool,
-    has_type: bool,
-}
-
-impl<'a> Fragment<'a> {
-    fn of_tool_call(delta: &'a ToolCallDelta) -> Self {
-        let (name, arguments, halves) = match (&delta.function, &delta.custom) {
-            (Some(function), _) => (&function.name, &function.arguments, function.halves),
-            (None, Some(custom)) => (&custom.name, &custom.input, custom.halves),
-            (None, None) => (&None, &None, Halves::default()),
-        };
-        Self {
-            index: delta.index,
-            id: filled(&delta.id),
-            name: filled(name),
-            arguments: arguments.as_deref().unwrap_or_default(),
-            halves,
-            is_custom: delta.function.is_none()
-                && (delta.custom.is_some() || delta.r#type.as_deref() == Some("custom")),
-            is_legacy: false,
-            has_type: filled(&delta.r#type).is_some(),
-        }
-    }
-
-    fn of_function_call(delta: &'a FunctionDelta) -> Self {
-        Self {
-            index: None,
-            id: None,
-            name: filled(&delta.name),
-            arguments: delta.arguments.as_deref().unwrap_or_default(),
-            halves: delta.halves,
-            is_custom: false,
-            is_legacy: true,
-            has_type: false,
-        }
-    }
-}
-
-/// A text that is there.
-pub(super) fn filled(text: &Option<String>) -> Option<&str> {
-    text.as_deref().filter(|text| !text.is_empty())
 }
 
 impl Tools {

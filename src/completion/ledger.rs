@@ -1,0 +1,71 @@
+//! What adding to the answer has cost, and what was tolerated in doing so.
+
+use alloc::string::String;
+
+use crate::chunk::Halves;
+use crate::{Deviation, DeviationSet};
+
+/// What is to be known, and noted, about the stream.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger {
+    pub(super) deviations: DeviationSet,
+    pub(super) max_tool_calls: usize,
+    pub(super) max_depth: usize,
+    /// How many more bytes the completion may grow by.
+    pub(super) left: usize,
+    /// It would have grown by more: it grows no further.
+    pub(super) is_full: bool,
+}
+
+impl Ledger {
+    /// Whether the completion may grow by so many bytes.
+    pub(super) fn charge(&mut self, bytes: usize) -> bool {
+        self.is_full |= bytes > self.left;
+        if !self.is_full {
+            self.left -= bytes;
+        }
+        !self.is_full
+    }
+
+    pub(super) const fn note(&mut self, deviation: Deviation) {
+        self.deviations.insert(deviation);
+    }
+
+    pub(super) const fn note_if(&mut self, is_so: bool, deviation: Deviation) {
+        if is_so {
+            self.note(deviation);
+        }
+    }
+
+    /// Appends a text that may begin or end in the middle of a surrogate pair. False if it would be too much.
+    pub(super) fn append(
+        &mut self,
+        target: &mut String,
+        text: &str,
+        halves: Halves,
+        high: &mut u16,
+    ) -> bool {
+        if text.is_empty() {
+            return true;
+        }
+        if !self.charge(text.len()) {
+            return false;
+        }
+        let mut text = text;
+        if let Some(char) = Halves::join(*high, halves.first) {
+            target.pop();
+            target.push(char);
+            text = text
+                .strip_prefix(char::REPLACEMENT_CHARACTER)
+                .unwrap_or(text);
+        }
+        *high = halves.last;
+        target.push_str(text);
+        true
+    }
+}
+
+/// A text that is there.
+pub(super) fn filled(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
+}

@@ -1,0 +1,366 @@
+//! How a parser goes on: from bytes to a frame, from a frame to its values, from a value to items.
+
+use super::end::{Verdict, verdict};
+use super::queue::Item;
+use super::strays::{Kind, error_json};
+use super::{Input, Parser, Source};
+use crate::chunk::{ApiError, Cursor, Step};
+use crate::event::{Done, Event, Lent};
+use crate::sse::{self, Advance};
+use crate::{Deviation, DeviationSet, Error, Limit};
+
+impl Parser {
+    pub(super) fn lend(&self, item: Item) -> Option<Event<'_>> {
+        Some(match item {
+            Item::Error => return None,
+            Item::Chunk => Event::ChunkParsed(Lent::Borrowed(self.decoder.chunk())),
+            Item::Usage => Event::UsageFrame(Lent::Borrowed(self.decoder.chunk().usage.as_ref()?)),
+            Item::Call(nth) => {
+                let completed = self.accumulator.nth_completed(nth)?;
+                Event::ToolCallComplete {
+                    choice: completed.choice,
+                    slot: completed.slot,
+                    call: Lent::Borrowed(completed.call),
+                }
+            }
+            Item::Done => Event::Done(Lent::Borrowed(&self.done)),
+        })
+    }
+
+    /// Goes on to the next item.
+    pub(super) fn step(&mut self) -> Option<Item> {
+        if self.is_idle {
+            if self.framing.is_waiting() {
+                return None;
+            }
+            self.is_idle = false;
+        }
+        loop {
+            if let Some(item) = self.queue.next() {
+                self.last = Some(item);
+                self.is_terminated = self.is_concluded && self.queue.is_empty();
+                return Some(item);
+            }
+            if self.is_concluded {
+                return None;
+            }
+            if let Some(step) = self.decode() {
+                self.take(step);
+            } else if core::mem::take(&mut self.ends_after_frame) {
+                self.conclude(true);
+            } else if let Some(step) = self.resume() {
+                self.take(step);
+            } else {
+                self.advance()?;
+            }
+        }
+    }
+
+    /// Decodes on in the text at hand.
+    fn decode(&mut self) -> Option<Step> {
+        if self.cursor.is_over() && !self.decoder.has_queued() {
+            return None;
+        }
+        let (text, is_error_event) = match self.source {
+            Source::Nowhere => return None,
+            Source::Frame => {
+                let frame = self.framing.frame()?;
+                (frame.data, frame.event == "error")
+            }
+            Source::Stray => (self.framing.stray().text, false),
+            Source::Run => (self.strays.run(), false),
+        };
+        self.decoder.step(text, &mut self.cursor, is_error_event)
+    }
+
+    /// Queues what comes of a value.
+    fn take(&mut self, step: Step) {
+        let offset = self.offset();
+        let tolerated = self.decoder.take_deviations();
+        match step {
+            Step::Chunk => {
+                let is_plain = self.decoder.is_plain();
+                let chunk = self.decoder.chunk_mut();
+                if is_plain {
+                    self.accumulator.push_texts(chunk);
+                } else {
+                    self.accumulator.push(chunk);
+                }
+                self.note(tolerated.union(self.accumulator.deviations()), offset);
+                for limit in self.accumulator.exceeded() {
+                    self.queue.error(Error::too_large(offset, *limit));
+                }
+                let has_usage = self
+                    .decoder
+                    .chunk()
+                    .usage
+                    .as_ref()
+                    .is_some_and(|usage| !usage.is_empty());
+                self.queue
+                    .chunk(has_usage, self.accumulator.completed().count());
+            }
+            Step::Done => {
+                self.note(tolerated, offset);
+                self.conclude(true);
+            }
+            Step::Api(api) => {
+                self.queue.error(Error::from_api(offset, *api));
+                self.note(tolerated, offset);
+            }
+            Step::Malformed(_, syntax) => {
+                self.note(tolerated, offset);
+                self.queue.error(Error::malformed(offset, syntax));
+            }
+            Step::TooDeep(_) => {
+                self.queue.error(Error::too_large(offset, Limit::Depth));
+                self.note(tolerated, offset);
+            }
+            Step::Ignored => self.note(tolerated, offset),
+        }
+    }
+
+    /// The fast path over all layers: a frame whose bytes are those of the one before but for some texts.
+    fn resume(&mut self) -> Option<Step> {
+        if self.held.is_some() || self.strays.is_running() {
+            return None;
+        }
+        let len = self
+            .decoder
+            .resume(self.framing.fresh_data()?, Some(sse::TERMINATOR))?;
+        self.framing.take_frame(len);
+        self.source = Source::Frame;
+        self.cursor = Cursor::over();
+        Some(Step::Chunk)
+    }
+
+    /// Goes on to the next text, or to the end. None: nothing is there.
+    fn advance(&mut self) -> Option<()> {
+        self.source = Source::Nowhere;
+        let advance = self.held.take().or_else(|| self.framing.advance());
+        if self.strays.is_run_over(self.framing.fields()) {
+            self.held = advance;
+            self.judge_run();
+            return Some(());
+        }
+        match advance {
+            Some(Advance::Frame) => self.frame_came(),
+            Some(Advance::Stray) => self.stray_came(),
+            Some(Advance::TooLarge { offset, is_stray }) => {
+                let stray = self.framing.stray();
+                if is_stray {
+                    self.strays.ignored();
+                    if self
+                        .strays
+                        .look(stray.text, stray.range.end, self.framing.fields())
+                    {
+                        self.queue.error(Error::not_event_stream());
+                    }
+                }
+                self.queue
+                    .error(Error::too_large(offset, Limit::FrameBytes));
+            }
+            None if self.input == Input::Open => {
+                self.is_idle = true;
+                self.decoder.shrink();
+                let fields = self.framing.fields();
+                if !self.strays.is_open(fields) {
+                    return None;
+                }
+                let stray = self.framing.partial_stray()?;
+                if !self.strays.look(stray.text, stray.range.end, fields) {
+                    return None;
+                }
+                self.is_idle = false;
+                self.queue.error(Error::not_event_stream());
+            }
+            None => self.end(),
+        }
+        Some(())
+    }
+
+    fn frame_came(&mut self) {
+        let is_invalid = self.framing.take_invalid_utf8();
+        let Some(frame) = self.framing.frame() else {
+            return;
+        };
+        let (is_terminated, offset) = (frame.terminated, frame.range.start);
+        let nothing = if matches!(
+            frame.event,
+            "ping" | "keepalive" | "keep-alive" | "heartbeat"
+        ) {
+            Some(Deviation::KeepAliveEvent)
+        } else if frame.data.trim().is_empty() {
+            Some(Deviation::PayloadBlank)
+        } else {
+            None
+        };
+        if let Some(deviation) = nothing {
+            return self.note_if(true, deviation, offset);
+        }
+        self.read(Source::Frame);
+        self.note_if(is_invalid, Deviation::InvalidUtf8, offset);
+        self.note_if(!is_terminated, Deviation::FrameUnterminated, offset);
+    }
+
+    fn stray_came(&mut self) {
+        let is_invalid = self.framing.take_invalid_utf8();
+        let fields = self.framing.fields();
+        let stray = self.framing.stray();
+        let (kind, range) = (Kind::of(stray.text), stray.range);
+        if self.strays.is_running() && matches!(kind, Kind::Marker | Kind::Error) {
+            self.held = Some(Advance::Stray);
+            return self.judge_run();
+        }
+        if self.strays.look(stray.text, range.end, fields) {
+            self.queue.error(Error::not_event_stream());
+        }
+        match kind {
+            Kind::Marker => {
+                self.note_if(true, Deviation::BareDone, range.start);
+                if self.strays.end(fields) {
+                    self.queue.error(Error::not_event_stream());
+                }
+                self.ends_after_frame = true;
+                self.source = Source::Stray;
+                self.cursor = Cursor::over();
+                if self.framing.dispatch_pending() {
+                    self.frame_came();
+                }
+            }
+            Kind::Error => {
+                let json = error_json(stray.text).and_then(|json| serde_json::from_str(json).ok());
+                if let Some(api) = json.and_then(ApiError::from_value) {
+                    self.source = Source::Stray;
+                    self.cursor = Cursor::over();
+                    self.queue.error(Error::from_api(range.start, api));
+                }
+                self.note_if(true, Deviation::ErrorFieldLine, range.start);
+            }
+            _ if self.strays.is_running() => {
+                if !self.strays.add_to_run(
+                    stray.text,
+                    range.end,
+                    self.options.limits.max_frame_bytes,
+                ) {
+                    self.queue.error(Error::too_large(
+                        self.strays.run_range().start,
+                        Limit::FrameBytes,
+                    ));
+                }
+            }
+            Kind::Object if self.decoder.check(stray.text).is_ok() => {
+                self.read(Source::Stray);
+                self.note_if(true, Deviation::BareJson, range.start);
+            }
+            Kind::Object if !stray.in_frame => {
+                self.strays.begin_run(stray.text, range.clone(), fields)
+            }
+            Kind::Object | Kind::Other => {
+                self.strays.ignored();
+                self.note_if(true, Deviation::StrayLine, range.start);
+            }
+        }
+        self.note_if(is_invalid, Deviation::InvalidUtf8, range.start);
+    }
+
+    /// The run of stray lines is over: it is JSON, or not.
+    fn judge_run(&mut self) {
+        if !self.strays.end_run() {
+            return;
+        }
+        let offset = self.strays.run_range().start;
+        match self.decoder.check(self.strays.run()) {
+            Ok(()) => {
+                self.read(Source::Run);
+                self.note_if(true, Deviation::BareJson, offset);
+            }
+            Err(_) if self.strays.is_bare(self.framing.fields()) => self.strays.ignored(),
+            Err(syntax) => {
+                self.source = Source::Run;
+                self.cursor = Cursor::over();
+                self.queue.error(Error::malformed(offset, syntax));
+            }
+        }
+    }
+
+    /// All that was fed has been read, and no more will come.
+    fn end(&mut self) {
+        if self.strays.is_running() && self.input == Input::Finished {
+            return self.judge_run();
+        }
+        if self.strays.end(self.framing.fields()) {
+            self.queue.error(Error::not_event_stream());
+        }
+        self.conclude(false);
+    }
+
+    /// The stream is over.
+    fn conclude(&mut self, marker: bool) {
+        let choices = &self.completion().choices;
+        let is_finished =
+            !choices.is_empty() && choices.iter().all(|choice| choice.finish_reason.is_some());
+        self.is_concluded = true;
+        let offset = if self.source == Source::Nowhere {
+            self.framing.fed()
+        } else {
+            self.offset()
+        };
+        match verdict(marker, self.input, is_finished) {
+            Verdict::Open => self.is_concluded = false,
+            Verdict::Truncated => self.queue.error(Error::truncated(self.framing.fed())),
+            Verdict::Done => {
+                self.accumulator.finish();
+                let unfinished = self.accumulator.unfinished().collect();
+                self.done = Done::new(
+                    marker,
+                    unfinished,
+                    self.accumulator.incomplete_calls().collect(),
+                );
+                self.note_if(!marker, Deviation::DoneMissing, offset);
+                self.note_if(
+                    !self.done.unfinished().is_empty(),
+                    Deviation::FinishReasonMissing,
+                    offset,
+                );
+                self.note_if(
+                    !self.done.incomplete_calls().is_empty(),
+                    Deviation::ToolCallIncomplete,
+                    offset,
+                );
+                self.queue.done(self.accumulator.completed().count());
+            }
+        }
+    }
+
+    fn read(&mut self, source: Source) {
+        self.source = source;
+        self.cursor = Cursor::new();
+    }
+
+    /// Where the text at hand starts in the stream.
+    fn offset(&self) -> u64 {
+        match self.source {
+            Source::Nowhere => self.framing.fed(),
+            Source::Frame => self.framing.frame_start(),
+            Source::Stray => self.framing.stray().range.start,
+            Source::Run => self.strays.run_range().start,
+        }
+    }
+
+    fn note_if(&mut self, is_so: bool, deviation: Deviation, offset: u64) {
+        if is_so {
+            self.note(DeviationSet::from_iter([deviation]), offset);
+        }
+    }
+
+    /// Records deviations; those that are errors by the options are queued.
+    fn note(&mut self, set: DeviationSet, offset: u64) {
+        if set.is_empty() {
+            return;
+        }
+        self.deviations.record(set, offset);
+        for deviation in set.intersection(self.options.strict).iter() {
+            self.queue.error(Error::from_deviation(offset, deviation));
+        }
+    }
+}
