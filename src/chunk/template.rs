@@ -1,7 +1,7 @@
 //! The fast path: most payloads of a stream are byte for byte the same but for one or two values.
 //!
 //! After a payload was decoded on the general path, its bytes are remembered with holes for these values: content,
-//! reasoning, arguments and obfuscation, and the numbers `created` and the tool call's index. If the next payload has
+//! reasoning, arguments and obfuscation, the tool call's index, and the time `created` once it was seen to differ. If the next payload has
 //! the same bytes around the holes, only what is in them is read, into the chunk that is right in all else already.
 //! Everything else is a miss, and goes the general path.
 //!
@@ -35,7 +35,9 @@ pub(super) struct Template {
     /// The chunk holds this payload, or one that differs from it in the holes.
     is_current: bool,
     is_plain: bool,
-    created: u64,
+    /// The time of the payload learned, and whether it has been seen to differ: with most providers it does not.
+    created: Option<u64>,
+    created_varies: bool,
     /// Misses in a row.
     misses: u32,
     /// For so many payloads nothing is tried or learned.
@@ -148,9 +150,7 @@ impl Template {
             at += literal.len();
             found.start = at;
             let is_good = match hole {
-                Hole::Created => {
-                    self.same_number(range, bytes, &mut at, found) || digits(bytes, &mut at, found)
-                }
+                Hole::Created => digits(bytes, &mut at, found),
                 Hole::ToolIndex => {
                     digits(bytes, &mut at, found) && found.number <= u64::from(u32::MAX)
                 }
@@ -179,24 +179,6 @@ impl Template {
         }
     }
 
-    /// Goes past the very number that was learned: with most providers all chunks of an answer have the same time.
-    fn same_number(
-        &self,
-        range: &Range<usize>,
-        bytes: &[u8],
-        at: &mut usize,
-        found: &mut Found,
-    ) -> bool {
-        let learned = self.bytes.get(range.clone()).unwrap_or_default();
-        let end = *at + learned.len();
-        let is_same = bytes.get(*at..end) == Some(learned)
-            && bytes.get(end).is_some_and(|next| !next.is_ascii_digit());
-        if is_same {
-            (*at, found.end, found.number) = (end, end, self.created);
-        }
-        is_same
-    }
-
     /// Learns a payload that was decoded into `chunk`, if it is of a shape that repeats.
     pub(super) fn learn(
         &mut self,
@@ -221,23 +203,25 @@ impl Template {
         {
             return;
         }
+        self.created_varies |= !self.bytes.is_empty() && self.created != chunk.created;
+        self.created = chunk.created;
         self.holes.clear();
         let halves = Cell::default();
         let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &halves);
-        let is_good =
-            walk(&mut reader, Level::Chunk, &mut self.holes) && self.holes.len() <= MAX_HOLES;
+        let is_good = walk(&mut reader, Level::Chunk, &mut self.holes);
+        self.holes
+            .retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
         let is_single = self
             .holes
             .iter()
             .enumerate()
             .all(|(at, (hole, _))| !self.holes.iter().take(at).any(|(other, _)| other == hole));
-        if !is_good || !is_single || self.holes.is_empty() {
+        if !is_good || !is_single || !matches!(self.holes.len(), 1..=MAX_HOLES) {
             return;
         }
         self.bytes.clear();
         self.bytes.extend_from_slice(payload.as_bytes());
         self.deviations = deviations;
-        self.created = chunk.created.unwrap_or_default();
         self.is_plain = chunk.usage.is_none()
             && chunk.moderation.is_none()
             && choice.finish_reason.is_none()
@@ -326,7 +310,7 @@ fn write(
     };
     if found.is_escaped {
         let quoted = bytes.get(found.start.checked_sub(1)?..=found.end)?;
-        let quoted = valid(quoted)?;
+        let quoted = simdutf8::basic::from_utf8(quoted).ok()?;
         let halves = Cell::default();
         let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
         let text = reader.whole_string()?;
@@ -338,15 +322,6 @@ fn write(
         );
     }
     Some(())
-}
-
-/// Bytes as text. Most are a word or two, too short for SIMD to pay.
-fn valid(bytes: &[u8]) -> Option<&str> {
-    if bytes.len() < 64 {
-        core::str::from_utf8(bytes).ok()
-    } else {
-        simdutf8::basic::from_utf8(bytes).ok()
-    }
 }
 
 /// What is being looked through for holes.

@@ -219,6 +219,10 @@ impl Accumulator {
         (0..self.completed.len()).filter_map(|nth| self.nth_completed(nth))
     }
 
+    pub(crate) fn completed_len(&self) -> usize {
+        self.completed.len()
+    }
+
     pub(crate) fn nth_completed(&self, nth: usize) -> Option<Completed<'_>> {
         let (at, slot) = *self.completed.get(nth)?;
         let choice = self.completion.choices.get(at)?;

@@ -75,30 +75,13 @@ impl Parser {
 
     /// Queues what comes of a value.
     fn take(&mut self, step: Step) {
-        let offset = self.offset();
         let tolerated = self.decoder.take_deviations();
+        if let Step::Chunk = step {
+            return self.chunk_came(tolerated);
+        }
+        let offset = self.offset();
         match step {
-            Step::Chunk => {
-                let is_plain = self.decoder.is_plain();
-                let chunk = self.decoder.chunk_mut();
-                if is_plain {
-                    self.accumulator.push_texts(chunk);
-                } else {
-                    self.accumulator.push(chunk);
-                }
-                self.note(tolerated.union(self.accumulator.deviations()), offset);
-                for limit in self.accumulator.exceeded() {
-                    self.queue.error(Error::too_large(offset, *limit));
-                }
-                let has_usage = self
-                    .decoder
-                    .chunk()
-                    .usage
-                    .as_ref()
-                    .is_some_and(|usage| !usage.is_empty());
-                self.queue
-                    .chunk(has_usage, self.accumulator.completed().count());
-            }
+            Step::Chunk => {}
             Step::Done => {
                 self.note(tolerated, offset);
                 self.conclude(true);
@@ -117,6 +100,32 @@ impl Parser {
             }
             Step::Ignored => self.note(tolerated, offset),
         }
+    }
+
+    /// Adds the chunk to the answer, and queues what comes of it.
+    fn chunk_came(&mut self, tolerated: DeviationSet) {
+        let is_plain = self.decoder.is_plain();
+        let chunk = self.decoder.chunk_mut();
+        if is_plain {
+            self.accumulator.push_texts(chunk);
+        } else {
+            self.accumulator.push(chunk);
+        }
+        let has_usage = !is_plain && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
+        let tolerated = tolerated.union(self.accumulator.deviations());
+        if !tolerated.is_empty() {
+            self.note(tolerated, self.offset());
+        }
+        let offset = if self.accumulator.exceeded().is_empty() {
+            0
+        } else {
+            self.offset()
+        };
+        for limit in self.accumulator.exceeded() {
+            self.queue.error(Error::too_large(offset, *limit));
+        }
+        self.queue
+            .chunk(has_usage, self.accumulator.completed_len());
     }
 
     /// The fast path over all layers: a frame whose bytes are those of the one before but for some texts.
@@ -327,7 +336,7 @@ impl Parser {
                     Deviation::ToolCallIncomplete,
                     offset,
                 );
-                self.queue.done(self.accumulator.completed().count());
+                self.queue.done(self.accumulator.completed_len());
             }
         }
     }
