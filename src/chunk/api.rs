@@ -7,7 +7,8 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::lenient::{Found, count_in, text_of};
+use super::context::Found;
+use super::lenient::{count_in, text_of};
 use super::{Chunk, Decoder, Extra, Payload};
 
 /// An error that the server sent in the stream.
@@ -130,40 +131,6 @@ impl fmt::Display for ApiError {
 }
 
 impl core::error::Error for ApiError {}
-
-/// Whether keys were seen under which errors come. Without any nothing is looked for.
-#[derive(Debug, Default)]
-pub(super) struct Hints {
-    in_chunk: bool,
-    in_choice: bool,
-}
-
-impl Hints {
-    pub(super) fn insert(&mut self, key: &str) {
-        self.in_chunk |= matches!(
-            key,
-            "error"
-                | "errors"
-                | "error_msg"
-                | "error_message"
-                | "base_resp"
-                | "header"
-                | "x_groq"
-                | "type"
-                | "detail"
-                | "code"
-        );
-    }
-
-    /// Whether the chunk has any such key; `x_groq` is one.
-    pub(super) const fn any(&self) -> bool {
-        self.in_chunk
-    }
-
-    pub(super) fn insert_of_choice(&mut self, key: &str) {
-        self.in_choice |= key == "error";
-    }
-}
 
 /// The error that a payload carries. The order is that of DESIGN's rule: what counts beside an answer comes first, then
 /// what counts beside a usage, then what only counts alone.

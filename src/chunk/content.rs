@@ -6,7 +6,8 @@ use serde::de::SeqAccess;
 use serde_json::Value;
 
 use super::RawJson;
-use super::lenient::{Cx, Field, HalvedText};
+use super::context::Cx;
+use super::lenient::{Field, HalvedText};
 use super::types::Delta;
 use crate::Deviation;
 

@@ -7,8 +7,9 @@ use serde::de::DeserializeSeed;
 use serde_json::Value;
 
 use super::api::{self, ApiError};
+use super::context::{Cx, Found, Spare};
 use super::json::{Reader, Scratch, SyntaxError};
-use super::lenient::{Cx, Found, Lenient, Spare};
+use super::lenient::Lenient;
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
 use super::template::Template;

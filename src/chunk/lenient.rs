@@ -1,76 +1,21 @@
 //! How a field is read whatever type its value has: one adapter to serde, one small type for each kind of field.
 
 use alloc::borrow::{Cow, ToOwned};
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::fmt;
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserializer, Serialize};
 use serde_json::Value;
 
+use super::RawJson;
+use super::context::Cx;
 use super::json::{Halves, STRING_OR_RAW};
 use super::raw::capture;
 use super::transcode::Transcode;
-use super::types::{Choice, FinishReason, Skipped, ToolCallDelta, Usage};
-use super::{RawJson, api};
-use crate::{Deviation, DeviationSet, Limits};
-
-/// What the fields of one value share.
-#[derive(Debug)]
-pub(super) struct Cx<'h> {
-    pub(super) deviations: DeviationSet,
-    /// Of the string visited last; written by our own reader only.
-    pub(super) halves: &'h Cell<Halves>,
-    pub(super) limits: &'h Limits,
-    pub(super) spare: &'h mut Spare,
-    /// Tool calls of the choice being read that are over a limit.
-    pub(super) skipped_calls: Skipped,
-    /// The part just read has an index over `u32::MAX`.
-    pub(super) over_index: bool,
-    /// A choice has both a delta and a message: which one counts depends on the chunk.
-    pub(super) deltas_beside_messages: bool,
-    /// The first usage inside a choice.
-    pub(super) choice_usage: Option<Box<Usage>>,
-    pub(super) found: Found,
-}
-
-/// What decides whether an object is a chunk, an error, both or neither.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) choices_list: bool,
-    pub(super) usage_object: bool,
-    pub(super) hints: api::Hints,
-}
-
-/// Structs that are not needed now: their strings are reused.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Spare {
-    pub(super) choices: Vec<Choice>,
-    pub(super) calls: Vec<ToolCallDelta>,
-}
-
-impl<'h> Cx<'h> {
-    pub(super) fn new(halves: &'h Cell<Halves>, limits: &'h Limits, spare: &'h mut Spare) -> Self {
-        Self {
-            deviations: DeviationSet::new(),
-            halves,
-            limits,
-            spare,
-            skipped_calls: Skipped::default(),
-            over_index: false,
-            deltas_beside_messages: false,
-            choice_usage: None,
-            found: Found::default(),
-        }
-    }
-
-    pub(super) const fn note(&mut self, deviation: Deviation) {
-        self.deviations.insert(deviation);
-    }
-}
+use super::types::FinishReason;
+use crate::Deviation;
 
 /// A field's reading: what it makes of each type of value. A type it does not name costs the field.
 pub(super) trait Field: Sized {

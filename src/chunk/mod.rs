@@ -19,6 +19,7 @@
 
 mod api;
 mod content;
+mod context;
 mod decoder;
 mod extra;
 mod json;

@@ -6,9 +6,10 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use super::{InPlace, Refill, Seen, object, text};
 use crate::Deviation;
+use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Arguments, Cx, Field, HalvedText, Index, IndexValue, Key, Lenient};
+use crate::chunk::lenient::{Arguments, Field, HalvedText, Index, IndexValue, Key, Lenient};
 use crate::chunk::types::{CustomDelta, FunctionDelta, ToolCallDelta};
 
 /// The list of tool call fragments; or one alone.

@@ -7,8 +7,9 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use super::{InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
+use crate::chunk::context::Cx;
 use crate::chunk::extra;
-use crate::chunk::lenient::{Cx, Field, Index, IndexValue, Key, Lenient, Raw, Reason};
+use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
 use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
 
 impl Refill for Chunk {

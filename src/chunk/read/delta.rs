@@ -6,9 +6,10 @@ use super::calls::ToolCalls;
 use super::{Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::content::{Content, Parts, text_of_details};
+use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Cx, Field, HalvedText, Key, Lenient, RawList};
+use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList};
 use crate::chunk::types::{Audio, Delta, DeltaHalves, Logprobs};
 
 /// The names under which reasoning comes; the first that is not empty counts.

@@ -7,7 +7,8 @@ use core::cell::Cell;
 use serde::de::{DeserializeSeed, MapAccess};
 use serde::{Deserialize, Deserializer};
 
-use super::lenient::{Count, Cx, Field, Lenient, Spare, Text};
+use super::context::{Cx, Spare};
+use super::lenient::{Count, Field, Lenient, Text};
 use super::types::{
     Audio, Choice, Chunk, CompletionTokensDetails, CustomDelta, Delta, FunctionDelta, Logprobs,
     PromptTokensDetails, ToolCallDelta, Usage,

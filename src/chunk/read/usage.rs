@@ -4,8 +4,9 @@ use serde::de::MapAccess;
 
 use super::{Refill, Seen, count, object};
 use crate::Deviation;
+use crate::chunk::context::Cx;
 use crate::chunk::extra;
-use crate::chunk::lenient::{Cx, Key, count_in};
+use crate::chunk::lenient::{Key, count_in};
 use crate::chunk::types::{CompletionTokensDetails, PromptTokensDetails, Usage};
 
 impl Refill for Usage {

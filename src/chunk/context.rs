@@ -1,0 +1,97 @@
+//! What the fields of one value share while it is read.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::json::Halves;
+use super::types::{Choice, Skipped, ToolCallDelta, Usage};
+use crate::{Deviation, DeviationSet, Limits};
+
+/// What the fields of one value share.
+#[derive(Debug)]
+pub(super) struct Cx<'h> {
+    pub(super) deviations: DeviationSet,
+    /// Of the string visited last; written by our own reader only.
+    pub(super) halves: &'h Cell<Halves>,
+    pub(super) limits: &'h Limits,
+    pub(super) spare: &'h mut Spare,
+    /// Tool calls of the choice being read that are over a limit.
+    pub(super) skipped_calls: Skipped,
+    /// The part just read has an index over `u32::MAX`.
+    pub(super) over_index: bool,
+    /// A choice has both a delta and a message: which one counts depends on the chunk.
+    pub(super) deltas_beside_messages: bool,
+    /// The first usage inside a choice.
+    pub(super) choice_usage: Option<Box<Usage>>,
+    pub(super) found: Found,
+}
+
+/// What decides whether an object is a chunk, an error, both or neither.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) choices_list: bool,
+    pub(super) usage_object: bool,
+    pub(super) hints: Hints,
+}
+
+/// Structs that are not needed now: their strings are reused.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spare {
+    pub(super) choices: Vec<Choice>,
+    pub(super) calls: Vec<ToolCallDelta>,
+}
+
+impl<'h> Cx<'h> {
+    pub(super) fn new(halves: &'h Cell<Halves>, limits: &'h Limits, spare: &'h mut Spare) -> Self {
+        Self {
+            deviations: DeviationSet::new(),
+            halves,
+            limits,
+            spare,
+            skipped_calls: Skipped::default(),
+            over_index: false,
+            deltas_beside_messages: false,
+            choice_usage: None,
+            found: Found::default(),
+        }
+    }
+
+    pub(super) const fn note(&mut self, deviation: Deviation) {
+        self.deviations.insert(deviation);
+    }
+}
+
+/// Whether keys were seen under which errors come. Without any nothing is looked for.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    in_chunk: bool,
+    in_choice: bool,
+}
+
+impl Hints {
+    pub(super) fn insert(&mut self, key: &str) {
+        self.in_chunk |= matches!(
+            key,
+            "error"
+                | "errors"
+                | "error_msg"
+                | "error_message"
+                | "base_resp"
+                | "header"
+                | "x_groq"
+                | "type"
+                | "detail"
+                | "code"
+        );
+    }
+
+    /// Whether the chunk has any such key; `x_groq` is one.
+    pub(super) const fn any(&self) -> bool {
+        self.in_chunk
+    }
+
+    pub(super) fn insert_of_choice(&mut self, key: &str) {
+        self.in_choice |= key == "error";
+    }
+}
