@@ -136,7 +136,7 @@ impl core::error::Error for ApiError {}
 /// what counts beside a usage, then what only counts alone.
 pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option<ApiError> {
     let is_error_object = chunk.object.as_deref() == Some("error");
-    if !(found.hints.in_chunk || found.hints.in_choice || is_error_object || is_error_event) {
+    if !(found.hints.any_at_all() || is_error_object || is_error_event) {
         return None;
     }
     let get = |key| chunk.extra.get(key);

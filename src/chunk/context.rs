@@ -91,6 +91,11 @@ impl Hints {
         self.in_chunk
     }
 
+    /// Whether the chunk or one of its choices has any such key.
+    pub(super) const fn any_at_all(&self) -> bool {
+        self.in_chunk || self.in_choice
+    }
+
     pub(super) fn insert_of_choice(&mut self, key: &str) {
         self.in_choice |= key == "error";
     }
