@@ -126,7 +126,8 @@ impl fmt::Debug for DeviationSet {
 ///
 /// ```
 /// let mut parser = chatwire::Parser::new();
-/// parser.feed(b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"\"}]}\n\n");
+/// let chunk = r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":""}]}"#;
+/// parser.feed(format!("data: {chunk}\n\n").as_bytes());
 /// while parser.next_event().is_some() {}
 /// let met: Vec<_> = parser.deviations().iter().collect();
 /// assert_eq!(met[0].code, chatwire::Deviation::FinishReasonEmpty);

@@ -231,10 +231,26 @@ impl Parser {
         self.accumulator.into_completion()
     }
 
-    /// Takes the answer out. If the stream goes on, a new one begins.
+    /// Takes the answer out once the stream is over; before that it is a copy, and the stream goes on as if nothing had
+    /// happened.
+    ///
+    /// ```
+    /// let mut parser = chatwire::Parser::new();
+    /// parser.feed(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n");
+    /// while parser.next_event().is_some() {}
+    /// assert_eq!(parser.take_completion().text(), "Hi");
+    /// parser.feed(b"data: [DONE]\n\n");
+    /// while parser.next_event().is_some() {}
+    /// assert_eq!(parser.take_completion().text(), "Hi");
+    /// assert_eq!(parser.completion().text(), "");
+    /// ```
     pub fn take_completion(&mut self) -> ChatCompletion {
-        self.last = None;
-        self.accumulator.take_completion()
+        if self.is_terminated {
+            self.last = None;
+            self.accumulator.take_completion()
+        } else {
+            self.completion().clone()
+        }
     }
 
     /// The indices of the choices that have no finish reason yet, ascending.

@@ -66,3 +66,35 @@ fn a_bare_end_marker_has_its_own_place_at_every_cut() {
         });
     }
 }
+
+#[test]
+fn each_call_in_a_whole_message_is_a_call_of_its_own() {
+    let calls = r#"[{"function":{"name":"f","arguments":""}},{"function":{"name":"g","arguments":""}},
+        {"id":"a","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"a","function":{"name":"f","arguments":"{\"a\":1}"}},
+        {"function":{"name":"f","arguments":"{"}},{"function":{"arguments":"{}"}}]"#
+        .replace('\n', "");
+    let body = format!(
+        r#"{{"object":"chat.completion","choices":[{{"index":0,"message":{{"role":"assistant","content":null,"tool_calls":{calls}}},"finish_reason":"tool_calls"}}]}}"#
+    );
+    let outcome = read([body.as_bytes()]);
+    let calls = &outcome.completion.choices[0].message.tool_calls;
+    let texts: Vec<_> = calls
+        .iter()
+        .map(|call| (call.name(), call.arguments()))
+        .collect();
+    let whole = ("f", "{\"a\":1}");
+    assert_eq!(
+        texts,
+        [("f", ""), ("g", ""), whole, whole, ("f", "{"), ("", "{}")]
+    );
+    assert_eq!(outcome.completed().len(), 4);
+    // What was read of it is read of what it serialises to.
+    let json = serde_json::to_string(&outcome.completion).unwrap();
+    assert_eq!(
+        serde_json::from_str::<chatwire::ChatCompletion>(&json).unwrap(),
+        outcome.completion
+    );
+    let message = serde_json::to_string(&outcome.completion.choices[0].message).unwrap();
+    let message: chatwire::completion::Message = serde_json::from_str(&message).unwrap();
+    assert_eq!(message.tool_calls.len(), 6);
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chatwire::{Error, Event, Parser, sse};
+use chatwire::{DeviationSet, Error, Event, Parser, sse};
 use serde::Serialize;
 
 use crate::reading::{Sink, Tally, View};
@@ -71,9 +71,25 @@ impl View for Events {
 pub(crate) struct Frames {
     decoder: sse::Decoder,
     is_broken: bool,
+    /// Looks into the frames, if something in them is denied.
+    parser: Option<Parser>,
 }
 
 impl Frames {
+    pub(crate) fn new(is_denying: bool) -> Self {
+        Self {
+            parser: is_denying.then(Parser::new),
+            ..Self::default()
+        }
+    }
+
+    fn look(&mut self, bring: impl FnOnce(&mut Parser)) {
+        if let Some(parser) = &mut self.parser {
+            bring(parser);
+            while parser.next_event().is_some() {}
+        }
+    }
+
     fn drain(&mut self, out: &mut dyn Write) -> io::Result<()> {
         #[derive(Serialize)]
         struct Line<'a> {
@@ -114,16 +130,19 @@ impl Frames {
 
 impl Sink for Frames {
     fn feed(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        self.look(|parser| parser.feed(bytes));
         self.decoder.feed(bytes);
         self.drain(out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.look(Parser::finish);
         self.decoder.finish();
         self.drain(out)
     }
 
     fn abort(&mut self, _: &mut dyn Write) -> io::Result<()> {
+        self.look(Parser::abort);
         // What is left is the beginning of a frame, whose rest is lost.
         self.is_broken = true;
         Ok(())
@@ -135,5 +154,10 @@ impl Sink for Frames {
 
     fn status(&self) -> u8 {
         self.is_broken.into()
+    }
+
+    fn deviations(&self) -> DeviationSet {
+        let parser = self.parser.as_ref();
+        parser.map_or(DeviationSet::new(), |parser| parser.deviations().set())
     }
 }

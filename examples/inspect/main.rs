@@ -10,9 +10,17 @@
 //! For programs: `--summary` (one JSON object), `--events` (one JSON line per event), `--frames` (one per frame of the
 //! event stream, whatever is in it). `--help` tells the rest.
 //!
+//! As a linter: `--lint` prints what the stream deviates in from OpenAI's, and nothing else; `--deny` makes deviations fail,
+//! with `--lint` or with any other output. A server's tests may say
+//!
+//! ```text
+//! curl -sN http://localhost:8000/v1/chat/completions ... | inspect --lint --profile compat --deny all -
+//! ```
+//!
 //! Exit status: 0 the answer is whole, 1 it was cut off (an empty body too), 2 the server sent an error or something that
-//! is no event stream, 64 wrong usage or a file that cannot be read, 74 the output cannot be written. `--frames` does not
-//! look into the frames: 0, or 1 if the input broke.
+//! is no event stream, 3 neither of these, and a deviation that is denied; 64 wrong usage or a file that cannot be read, 74
+//! the output cannot be written. `--frames` does not look into the frames: 0, or 1 if the input broke; or 3, for which it
+//! does.
 #![allow(
     clippy::std_instead_of_core,
     clippy::std_instead_of_alloc,
@@ -23,6 +31,8 @@ mod args;
 mod describe;
 mod input;
 mod lines;
+mod lint;
+mod profile;
 mod reading;
 mod rows;
 mod summary;
@@ -37,11 +47,13 @@ use std::process::ExitCode;
 use args::{Args, Command, Output};
 use input::{Input, Piece};
 use lines::{Events, Frames};
+use lint::Lint;
 use reading::{Reading, Sink};
 use summary::Summary;
 use text::Long;
 use timeline::Timeline;
 
+const DENIED: u8 = 3;
 /// As in `sysexits.h`.
 const USAGE: u8 = 64;
 const OUTPUT: u8 = 74;
@@ -103,7 +115,11 @@ fn inspect(args: &Args, out: &mut dyn Write) -> io::Result<u8> {
         }
         out.flush()?;
     }
-    Ok(sink.status())
+    // An answer that is not whole is the worse news.
+    Ok(match sink.status() {
+        0 if !sink.deviations().intersection(args.denied).is_empty() => DENIED,
+        status => status,
+    })
 }
 
 fn sink(args: &Args) -> Box<dyn Sink> {
@@ -114,7 +130,8 @@ fn sink(args: &Args) -> Box<dyn Sink> {
         }
         Output::Summary => Box::new(Reading::new(Summary::default())),
         Output::Events => Box::new(Reading::new(Events)),
-        Output::Frames => Box::new(Frames::default()),
+        Output::Frames => Box::new(Frames::new(!args.denied.is_empty())),
+        Output::Lint => Box::new(Reading::new(Lint::new(args.profile, args.format))),
     }
 }
 

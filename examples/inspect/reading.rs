@@ -1,10 +1,8 @@
 //! Drives a parser, and keeps count of what it says.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use chatwire::{Deviation, Error, ErrorKind, Event, Parser};
-use serde::Serialize;
+use chatwire::{DeviationSet, Error, ErrorKind, Event, Parser};
 
 /// Takes the input.
 pub(crate) trait Sink {
@@ -15,8 +13,10 @@ pub(crate) trait Sink {
     fn abort(&mut self, out: &mut dyn Write) -> io::Result<()>;
     /// No more input is needed.
     fn is_over(&self) -> bool;
-    /// The exit status.
+    /// The exit status, whatever is denied.
     fn status(&self) -> u8;
+    /// What was tolerated so far.
+    fn deviations(&self) -> DeviationSet;
 }
 
 /// Shows what a parser says.
@@ -48,8 +48,6 @@ pub(crate) struct Tally {
     pub(crate) chunks: u64,
     /// An error of the server came, or no event stream.
     is_error: bool,
-    /// Begun, and not complete.
-    open_calls: BTreeSet<Call>,
     pub(crate) ending: Option<Ending>,
 }
 
@@ -58,17 +56,8 @@ pub(crate) struct Ending {
     pub(crate) is_truncated: bool,
     /// `[DONE]` came.
     pub(crate) marker: bool,
-    pub(crate) unfinished_choices: Vec<u32>,
-    pub(crate) incomplete_calls: Vec<Call>,
     /// How far the stream was read.
     pub(crate) read: u64,
-}
-
-/// Which tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Call {
-    pub(crate) choice: u32,
-    pub(crate) slot: u32,
 }
 
 impl<V: View> Reading<V> {
@@ -133,59 +122,33 @@ impl<V: View> Sink for Reading<V> {
             (false, true) => 0,
         }
     }
+
+    fn deviations(&self) -> DeviationSet {
+        self.parser.deviations().set()
+    }
 }
 
 impl Tally {
     fn count(&mut self, item: Result<&Event<'_>, &Error>, parser: &Parser) {
+        // What comes from no frame comes at the end of the input.
         self.offset = match item {
             Err(error) => error.offset(),
-            Ok(_) => parser
-                .frame()
-                .map_or_else(|| self.end(parser), |frame| frame.range.start),
+            Ok(_) => parser.frame().map_or(self.fed, |frame| frame.range.start),
         };
         match item {
-            Ok(Event::ChunkParsed(chunk)) => {
-                self.chunks += 1;
-                for choice in &chunk.choices {
-                    let slots = choice.delta.tool_calls.iter().filter_map(|call| call.slot);
-                    let choice = choice.index;
-                    self.open_calls
-                        .extend(slots.map(|slot| Call { choice, slot }));
-                }
-            }
-            Ok(Event::ToolCallComplete { choice, slot, .. }) => {
-                self.open_calls.remove(&Call {
-                    choice: *choice,
-                    slot: *slot,
-                });
-            }
+            Ok(Event::ChunkParsed(_)) => self.chunks += 1,
             Ok(Event::Done(done)) => {
-                let calls = done.incomplete_calls().iter();
-                let read = parser
-                    .frame()
-                    .map_or_else(|| self.end(parser), |frame| frame.range.end);
+                let read = parser.frame().map_or(self.fed, |frame| frame.range.end);
                 self.ending = Some(Ending {
                     is_truncated: false,
                     marker: done.marker(),
-                    unfinished_choices: done.unfinished().to_vec(),
-                    incomplete_calls: calls
-                        .map(|call| Call {
-                            choice: call.choice,
-                            slot: call.slot,
-                        })
-                        .collect(),
                     read,
                 });
             }
             Err(error) if error.kind() == ErrorKind::Truncated => {
-                let choices = parser.completion().choices.iter();
-                let unfinished = choices.filter(|choice| choice.finish_reason.is_none());
                 self.ending = Some(Ending {
                     is_truncated: true,
                     marker: false,
-                    unfinished_choices: unfinished.map(|choice| choice.index).collect(),
-                    // A legacy `function_call` is not among them: the chunk does not say which slot it has.
-                    incomplete_calls: self.open_calls.iter().copied().collect(),
                     read: error.offset(),
                 });
             }
@@ -194,15 +157,5 @@ impl Tally {
             }
             Ok(_) => {}
         }
-    }
-
-    /// Where the stream ended, if not in a frame: at the end of the input or, with more input behind it, at a bare
-    /// `[DONE]`, of which only the deviation tells the place.
-    fn end(&self, parser: &Parser) -> u64 {
-        let bare = parser
-            .deviations()
-            .iter()
-            .find(|met| met.code == Deviation::BareDone);
-        bare.map_or(self.fed, |bare| bare.offset)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use chatwire::{ChatCompletion, Error, Event, Parser};
+use chatwire::{CallRef, ChatCompletion, Error, Event, Parser};
 use serde::Serialize;
 
 use crate::lines::{Fault, line};
-use crate::reading::{Call, Tally, View};
+use crate::reading::{Tally, View};
 
 /// Collects what is not kept by the parser, and writes all at the end.
 #[derive(Default)]
@@ -30,8 +30,8 @@ struct Object<'a> {
     chunks: u64,
     done_marker: bool,
     ending: &'static str,
-    unfinished_choices: &'a [u32],
-    incomplete_calls: &'a [Call],
+    unfinished_choices: Vec<u32>,
+    incomplete_calls: Vec<CallRef>,
     tool_calls_completed: &'a [CompletedCall],
     errors: &'a [Fault],
     deviations: Vec<Tolerated>,
@@ -81,8 +81,8 @@ impl View for Summary {
             } else {
                 "done"
             },
-            unfinished_choices: &ending.unfinished_choices,
-            incomplete_calls: &ending.incomplete_calls,
+            unfinished_choices: parser.unfinished().collect(),
+            incomplete_calls: parser.incomplete_calls().collect(),
             tool_calls_completed: &self.calls,
             errors: &self.errors,
             deviations: deviations

@@ -4,7 +4,7 @@ use std::io;
 
 use chatwire::Parser;
 
-use crate::reading::{Call, Ending, Tally};
+use crate::reading::{Ending, Tally};
 use crate::rows::Rows;
 use crate::text::{Plain, list};
 
@@ -27,10 +27,12 @@ pub(crate) fn verdict(
         let reason = choice.finish_reason.as_ref()?;
         Some(format!("{} ({})", choice.index, Plain(reason.as_str())))
     });
-    let incomplete = ending.incomplete_calls.iter().map(|call| match call {
-        Call { choice: 0, slot } => slot.to_string(),
-        Call { choice, slot } => format!("{slot} #{choice}"),
-    });
+    let incomplete = parser
+        .incomplete_calls()
+        .map(|call| match (call.choice, call.slot) {
+            (0, slot) => slot.to_string(),
+            (choice, slot) => format!("{slot} #{choice}"),
+        });
     let met = parser.deviations().iter();
     let content = choices
         .iter()
@@ -39,7 +41,7 @@ pub(crate) fn verdict(
     let (bytes, chunks) = (ending.read, tally.chunks);
     let facts = [
         ("finished choices", list(finished)),
-        ("unfinished choices", list(&ending.unfinished_choices)),
+        ("unfinished choices", list(parser.unfinished())),
         ("incomplete calls", list(incomplete)),
         (
             "deviations",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::context::Found;
+use super::json::value;
 use super::lenient::{count_in, text_of};
 use super::{Chunk, Decoder, Extra, Payload};
 
@@ -61,6 +62,11 @@ impl ApiError {
         None
     }
 
+    /// The error in the text of an error object.
+    pub(crate) fn from_json(json: &str) -> Option<Self> {
+        Self::from_value(value(json)?)
+    }
+
     /// An error of which only the text is known.
     pub(super) fn from_text(message: &str) -> Self {
         Self {
@@ -93,22 +99,24 @@ impl ApiError {
     /// An error with this message and the details in these fields.
     fn with(message: String, mut fields: Map<String, Value>) -> Self {
         let code = fields.remove("code").as_ref().and_then(text_of);
-        let status = code
+        let named = ["status", "status_code", "http_status"]
+            .into_iter()
+            .filter_map(|key| fields.get(key));
+        let numbers = code
             .as_deref()
-            .and_then(|code| code.parse().ok())
-            .or_else(|| {
-                let named = ["status", "status_code", "http_status"]
-                    .into_iter()
-                    .find_map(|key| fields.get(key))?;
-                count_in(named).and_then(|status| u16::try_from(status).ok())
-            });
+            .map(Value::from)
+            .into_iter()
+            .chain(named.cloned());
+        let status = numbers
+            .filter_map(|number| u16::try_from(count_in(&number)?).ok())
+            .find(|status| (400..600).contains(status));
         fields.remove("message");
         Self {
             message,
             code,
             r#type: fields.remove("type").as_ref().and_then(text_of),
             param: fields.remove("param").as_ref().and_then(text_of),
-            status: status.filter(|status| (400..600).contains(status)),
+            status,
             extra: fields.into(),
         }
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::RawJson;
 use super::context::Cx;
+use super::json::value;
 use super::lenient::{Field, HalvedText};
 use super::types::Delta;
 use crate::Deviation;
@@ -55,7 +56,7 @@ impl Field for Content<'_, '_> {
 
 impl Parts {
     fn part(&mut self, raw: &RawJson, content: &mut String) {
-        let Ok(part) = raw.decode::<Value>() else {
+        let Some(part) = value(raw.as_str()) else {
             return;
         };
         if let Some(text) = part.as_str() {
@@ -99,7 +100,7 @@ impl Parts {
 
 /// The text or summary of each of the `reasoning_details` (OpenRouter), joined; none if it is empty.
 pub(super) fn text_of_details(raw: &str) -> Option<String> {
-    let details = serde_json::from_str::<Value>(raw).ok()?;
+    let details = value(raw)?;
     let text_of = |detail: &Value| {
         let text = |key| {
             detail

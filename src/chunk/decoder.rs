@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::api::{self, ApiError};
 use super::context::{Cx, Found, Spare};
-use super::json::{Reader, Scratch, SyntaxError};
+use super::json::{MAX_DEPTH, Reader, Scratch, SyntaxError, value};
 use super::lenient::Lenient;
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
@@ -16,8 +16,6 @@ use super::template::Template;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet, Error, Limit, Limits};
 
-/// The decoder's own recursion goes no deeper than this, whatever [`Limits::max_depth`] says.
-const MAX_RECURSION: usize = 512;
 const KEPT_CAPACITY: usize = 64 << 10;
 
 /// Decodes payloads. It keeps one [`Chunk`] and reads each into it, reusing its buffers; it keeps nothing else from one
@@ -282,12 +280,12 @@ impl Decoder {
         is_error_event: bool,
     ) -> Result<(usize, Step), SyntaxError> {
         let halves = Cell::default();
-        let max_depth = self.limits.max_depth.min(MAX_RECURSION);
+        let max_depth = self.limits.max_depth.min(MAX_DEPTH);
         let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
             reader.skip()?;
-            let step = match serde_json::from_str(text.get(at..reader.at()).unwrap_or_default()) {
-                Ok(Value::String(message)) if is_error_event => {
+            let step = match value(text.get(at..reader.at()).unwrap_or_default()) {
+                Some(Value::String(message)) if is_error_event => {
                     Step::Api(Box::new(ApiError::from_text(&message)))
                 }
                 _ => Step::Malformed(at, SyntaxError::no_object()),

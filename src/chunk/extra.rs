@@ -9,7 +9,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::raw::{capture, serialize_text};
+use super::json::{serialize, value};
+use super::raw::capture;
 
 /// Fields that are not OpenAI's, by name. They serialise beside the known ones.
 ///
@@ -67,7 +68,7 @@ impl Extra {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
         match &self.0 {
-            Repr::Text(_) => serde_json::from_str(self.raw(key)?).ok(),
+            Repr::Text(_) => value(self.raw(key)?),
             Repr::Map(map) => map.get(key).cloned(),
         }
     }
@@ -103,9 +104,7 @@ impl Extra {
     pub fn into_map(self) -> Map<String, Value> {
         match self.0 {
             Repr::Text(fields) => {
-                let decoded = |(key, raw): (&str, &str)| {
-                    Some((String::from(key), serde_json::from_str(raw).ok()?))
-                };
+                let decoded = |(key, raw): (&str, &str)| Some((String::from(key), value(raw)?));
                 fields.iter().filter_map(decoded).collect()
             }
             Repr::Map(map) => map,
@@ -149,11 +148,7 @@ impl Extra {
                 ends.push((key_end, text.len()));
             }
             Repr::Map(map) => {
-                map.extend(
-                    serde_json::from_str(raw)
-                        .ok()
-                        .map(|value: Value| (key.into(), value)),
-                );
+                map.extend(value(raw).map(|value| (key.into(), value)));
             }
         }
     }
@@ -204,7 +199,7 @@ impl Serialize for Extra {
 
         impl Serialize for Text<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serialize_text(self.0, serializer)
+                serialize(self.0, serializer)
             }
         }
 

@@ -406,6 +406,12 @@ impl<'de> Visitor<'de> for Arguments<'_, '_> {
         Ok(())
     }
 
+    fn visit_none<E>(self) -> Result<(), E> {
+        *self.0.slot = None;
+        self.0.halves.is_lost = true;
+        Ok(())
+    }
+
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let mut json = Vec::new();
         Transcode::new(deserializer)

@@ -65,12 +65,21 @@ pub struct Chunk {
 }
 
 /// Parts of a chunk that were over a limit, and so are not in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Skipped {
     /// A part whose index is over `u32::MAX`.
     pub(crate) index: bool,
     /// Parts that were more than the limit.
     pub(crate) count: bool,
+    /// A part was skipped after the last one that is there.
+    pub(crate) is_last: bool,
+}
+
+/// What was skipped is no part of a value.
+impl PartialEq for Skipped {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What a chunk adds to one choice.
@@ -140,7 +149,7 @@ pub struct Delta {
 }
 
 /// Half surrogate pairs at the ends of a delta's texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct DeltaHalves {
     pub(crate) content: Halves,
     pub(crate) refusal: Halves,
@@ -171,6 +180,9 @@ pub struct ToolCallDelta {
     /// [`Accumulator::push`](crate::completion::Accumulator::push); none before, and for a fragment that was dropped.
     #[serde(skip)]
     pub slot: Option<u32>,
+    /// A fragment before this one was over a limit: what has no index does not belong to the call before that.
+    #[serde(skip)]
+    pub(crate) after_skipped: Skipped,
     /// Fields that are not OpenAI's.
     #[serde(flatten)]
     pub extra: Extra,

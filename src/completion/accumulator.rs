@@ -1,14 +1,12 @@
 //! Adds chunks to the answer.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::{
-    append_list, append_logprobs, audio, finish_reason, keep_last, merge_fields, merge_raw, replace,
-};
+use super::fields::{append_list, append_logprobs, audio, finish_reason};
 use super::ledger::{Ledger, filled};
+use super::merge::{Moderation, keep_last, merge_fields};
 use super::tools::Tools;
 use super::types::{ChatCompletion, Choice, Message, ToolCall};
 use crate::chunk::{self, Chunk, Delta, Extra, Usage};
@@ -43,6 +41,7 @@ pub struct Accumulator {
     reported: Reported,
     /// The unknown fields of the last chunk: most streams repeat them in every chunk.
     last_extra: Extra,
+    moderation: Moderation,
 }
 
 /// The limits that were reported: each is once.
@@ -127,6 +126,7 @@ impl Accumulator {
             exceeded: Vec::new(),
             reported: Reported::default(),
             last_extra: Extra::default(),
+            moderation: Moderation::default(),
         }
     }
 
@@ -295,16 +295,19 @@ impl Accumulator {
     fn envelope(&mut self, chunk: &Chunk) {
         let answer = &mut self.completion;
         match (&answer.id, filled(&chunk.id)) {
-            (None, id) => answer.id = id.map(String::from),
+            (None, _) => self.ledger.keep_first(&mut answer.id, &chunk.id),
             (Some(first), Some(id)) if first != id => self.ledger.note(Deviation::IdChanged),
             _ => {}
         }
         answer.created = answer.created.or(chunk.created);
-        replace(&mut answer.model, &chunk.model);
-        replace(&mut answer.service_tier, &chunk.service_tier);
-        replace(&mut answer.system_fingerprint, &chunk.system_fingerprint);
+        self.ledger.keep_last(&mut answer.model, &chunk.model);
+        self.ledger
+            .keep_last(&mut answer.service_tier, &chunk.service_tier);
+        self.ledger
+            .keep_last(&mut answer.system_fingerprint, &chunk.system_fingerprint);
         if let Some(moderation) = &chunk.moderation {
-            merge_raw(&mut answer.moderation, moderation, &mut self.ledger);
+            self.moderation
+                .add(&mut answer.moderation, moderation, &mut self.ledger);
         }
         keep_last(
             &mut answer.extra,
@@ -386,7 +389,7 @@ impl Accumulator {
         if new.skipped.index && !core::mem::replace(&mut state.index_reported, true) {
             self.exceeded.push(Limit::Index);
         }
-        if new.skipped.index {
+        if new.skipped.is_last {
             state.tools.skipped();
         }
         if let Some(new) = &new.logprobs {
@@ -425,7 +428,6 @@ impl State {
         if !core::mem::replace(&mut self.calls_reported, true) {
             exceeded.push(Limit::ToolCalls);
         }
-        self.tools.skipped();
     }
     /// Adds a delta to the message. True if a tool call in it was one too many.
     fn delta(
@@ -436,7 +438,7 @@ impl State {
         ledger: &mut Ledger,
     ) -> bool {
         match (&message.role, filled(&delta.role)) {
-            (None, role) => message.role = role.map(String::from),
+            (None, _) => ledger.keep_first(&mut message.role, &delta.role),
             (Some(_), Some(_)) => ledger.note(Deviation::RoleRepeated),
             _ => {}
         }
@@ -463,11 +465,14 @@ impl State {
         let mut is_too_many = false;
         for call in &mut delta.tool_calls {
             self.is_begun = true;
+            if call.after_skipped.is_last {
+                self.tools.skipped();
+            }
             // The calls of a whole message have no index.
             if call.index.is_none() && !is_message {
                 ledger.note(Deviation::ToolIndexMissing);
             }
-            is_too_many |= self.tools.add(message, call, ledger).is_err();
+            is_too_many |= self.tools.add(message, call, is_message, ledger).is_err();
         }
         if let Some(call) = &delta.function_call {
             self.is_begun = true;

@@ -1,20 +1,9 @@
 //! How the fields of the chunks become those of the answer, each by its rule.
 
-use alloc::string::String;
-
-use serde_json::Value;
-
-use super::ledger::{Ledger, filled};
-use super::merge::{merge, weight};
+use super::ledger::Ledger;
+use super::merge::merge_fields;
 use crate::Deviation;
-use crate::chunk::{Audio, Extra, FinishReason, Logprobs, RawJson};
-
-/// A text of which the last one counts.
-pub(super) fn replace(old: &mut Option<String>, new: &Option<String>) {
-    if filled(new).is_some() && old != new {
-        old.clone_from(new);
-    }
-}
+use crate::chunk::{Audio, FinishReason, Logprobs, RawJson};
 
 /// A later plain `stop` never replaces another reason; else the last one counts.
 pub(super) fn finish_reason(
@@ -26,18 +15,18 @@ pub(super) fn finish_reason(
         Some(old) if old == new => {}
         Some(old) => {
             ledger.note(Deviation::FinishReasonChanged);
-            if *new != FinishReason::Stop {
+            let growth = new.as_str().len().saturating_sub(old.as_str().len());
+            if *new != FinishReason::Stop && ledger.charge(growth) {
                 *old = new.clone();
             }
         }
-        None => *old = Some(new.clone()),
+        None if ledger.charge(new.as_str().len()) => *old = Some(new.clone()),
+        None => {}
     }
 }
 
 pub(super) fn audio(old: &mut Audio, new: &Audio, high: &mut u16, ledger: &mut Ledger) {
-    if old.id.is_none() {
-        old.id = filled(&new.id).map(String::from);
-    }
+    ledger.keep_first(&mut old.id, &new.id);
     if let Some(data) = &new.data {
         if ledger.charge(data.len()) {
             old.data.get_or_insert_default().push_str(data);
@@ -72,63 +61,5 @@ pub(super) fn append_list(old: &mut Option<RawJson>, new: &Option<RawJson>, ledg
     let old = old.get_or_insert_with(|| RawJson::new("[]"));
     if !elements.is_empty() {
         old.append(elements);
-    }
-}
-
-/// Merges the unknown fields of a delta.
-pub(super) fn merge_fields(old: &mut Extra, new: &Extra, ledger: &mut Ledger) {
-    if new.is_empty() {
-        return;
-    }
-    old.merge_with(|fields| {
-        for (key, raw) in new.entries() {
-            let Ok(value) = serde_json::from_str::<Value>(raw) else {
-                continue;
-            };
-            if ledger.charge(weight(&value)) {
-                merge(fields, key, value);
-            }
-        }
-    });
-}
-
-/// The unknown fields of a chunk or a choice: of each the last counts. Errors are no part of the answer.
-pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: &mut Ledger) {
-    if new.is_empty() || new.is_same_text(last) {
-        return;
-    }
-    last.copy_from(new);
-    old.merge_with(|fields| {
-        for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
-            let Ok(value) = serde_json::from_str::<Value>(raw) else {
-                continue;
-            };
-            if value.is_null() {
-                continue;
-            }
-            let new = weight(&value);
-            match fields.get_mut(key) {
-                Some(old) if ledger.charge(new.saturating_sub(weight(old))) => *old = value,
-                None if ledger.charge(new + key.len()) => {
-                    fields.insert(key.into(), value);
-                }
-                _ => {}
-            }
-        }
-    });
-}
-
-/// Moderation of the input may come before that of the output.
-pub(super) fn merge_raw(old: &mut Option<RawJson>, new: &RawJson, ledger: &mut Ledger) {
-    let decoded = |raw: &RawJson| raw.decode::<Value>().ok();
-    let merged = match (old.as_ref().and_then(decoded), decoded(new)) {
-        (Some(Value::Object(mut old)), Some(Value::Object(new))) => {
-            old.extend(new.into_iter().filter(|(_, value)| !value.is_null()));
-            RawJson::from(&Value::Object(old))
-        }
-        _ => new.clone(),
-    };
-    if ledger.charge(merged.as_str().len()) {
-        *old = Some(merged);
     }
 }

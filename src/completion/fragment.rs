@@ -13,10 +13,12 @@ pub(super) struct Fragment<'a> {
     pub(super) is_custom: bool,
     pub(super) is_legacy: bool,
     pub(super) has_type: bool,
+    /// An entry of a whole message: a call of its own.
+    pub(super) is_whole: bool,
 }
 
 impl<'a> Fragment<'a> {
-    pub(super) fn of_tool_call(delta: &'a ToolCallDelta) -> Self {
+    pub(super) fn of_tool_call(delta: &'a ToolCallDelta, is_whole: bool) -> Self {
         let (name, arguments, halves) = match (&delta.function, &delta.custom) {
             (Some(function), _) => (&function.name, &function.arguments, function.halves),
             (None, Some(custom)) => (&custom.name, &custom.input, custom.halves),
@@ -32,6 +34,7 @@ impl<'a> Fragment<'a> {
                 && (delta.custom.is_some() || delta.r#type.as_deref() == Some("custom")),
             is_legacy: false,
             has_type: filled(&delta.r#type).is_some(),
+            is_whole,
         }
     }
 
@@ -45,6 +48,7 @@ impl<'a> Fragment<'a> {
             is_custom: false,
             is_legacy: true,
             has_type: false,
+            is_whole: false,
         }
     }
 }

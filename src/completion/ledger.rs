@@ -27,6 +27,25 @@ impl Ledger {
         !self.is_full
     }
 
+    /// A text of which the first counts that is not empty.
+    pub(super) fn keep_first(&mut self, old: &mut Option<String>, new: &Option<String>) {
+        if old.is_none() {
+            *old = filled(new)
+                .filter(|new| self.charge(new.len()))
+                .map(String::from);
+        }
+    }
+
+    /// A text of which the last counts that is not empty.
+    pub(super) fn keep_last(&mut self, old: &mut Option<String>, new: &Option<String>) {
+        let len = old.as_ref().map_or(0, String::len);
+        if filled(new).is_some_and(|new| {
+            old.as_deref() != Some(new) && self.charge(new.len().saturating_sub(len))
+        }) {
+            old.clone_from(new);
+        }
+    }
+
     pub(super) const fn note(&mut self, deviation: Deviation) {
         self.deviations.insert(deviation);
     }

@@ -1,37 +1,91 @@
-//! How unknown fields of many deltas become one.
+//! How unknown fields of many chunks become one, and what that costs.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
+
 use serde_json::{Map, Value};
+
+use super::ledger::Ledger;
+use crate::chunk::{Extra, RawJson, value};
 
 /// Texts under these keys name something and do not carry anything: they are not appended.
 const NAMES: [&str; 6] = ["id", "type", "role", "name", "channel", "format"];
+/// About what a value takes beside its text.
+const NODE: usize = 32;
+
+/// The unknown fields of a delta.
+pub(super) fn merge_fields(old: &mut Extra, new: &Extra, ledger: &mut Ledger) {
+    if new.is_empty() {
+        return;
+    }
+    old.merge_with(|fields| {
+        for (key, raw) in new.entries() {
+            if let Some(value) = value(raw) {
+                merge(fields, key, value, ledger);
+            }
+        }
+    });
+}
+
+/// The unknown fields of a chunk or a choice: of each the last counts. Errors are no part of the answer.
+pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: &mut Ledger) {
+    if new.is_empty() || new.is_same_text(last) {
+        return;
+    }
+    last.copy_from(new);
+    old.merge_with(|fields| {
+        for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
+            match value(raw) {
+                None | Some(Value::Null) => {}
+                Some(value) => replace(fields, key, value, ledger),
+            }
+        }
+    });
+}
 
 /// Merges the value of an unknown delta field into what came before: lists append, objects merge, texts append, of
 /// others the last wins. Null says nothing.
-pub(super) fn merge(fields: &mut Map<String, Value>, key: &str, new: Value) {
-    let Some(old) = fields.get_mut(key) else {
-        if !new.is_null() {
-            fields.insert(key.into(), new);
-        }
-        return;
-    };
-    match (old, new) {
+fn merge(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
+    match (fields.get_mut(key), new) {
         (_, Value::Null) => {}
-        (Value::Array(old), Value::Array(new)) => old.extend(new),
-        (Value::Object(old), Value::Object(new)) => {
-            for (key, value) in new {
-                merge(old, &key, value);
+        (Some(Value::Array(old)), Value::Array(new)) => {
+            if ledger.charge(new.iter().map(weight).sum()) {
+                old.extend(new);
             }
         }
-        (Value::String(old), Value::String(new)) if !NAMES.contains(&key) => old.push_str(&new),
-        (Value::String(old), Value::String(new)) if new.is_empty() && !old.is_empty() => {}
-        (old, new) => *old = new,
+        (Some(Value::Object(old)), Value::Object(new)) => {
+            for (key, value) in new {
+                merge(old, &key, value, ledger);
+            }
+        }
+        (Some(Value::String(old)), Value::String(new)) if !NAMES.contains(&key) => {
+            if ledger.charge(new.len()) {
+                old.push_str(&new);
+            }
+        }
+        (Some(Value::String(old)), Value::String(new)) if new.is_empty() && !old.is_empty() => {}
+        (_, new) => replace(fields, key, new, ledger),
+    }
+}
+
+/// Puts a value in the place of another one; what it weighs more counts.
+pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
+    match fields.get_mut(key) {
+        Some(old) => {
+            if ledger.charge(weight(&new).saturating_sub(weight(old))) {
+                *old = new;
+            }
+        }
+        None => {
+            if ledger.charge(key.len() + NODE + weight(&new)) {
+                fields.insert(key.into(), new);
+            }
+        }
     }
 }
 
 /// About how many bytes a value takes.
-pub(super) fn weight(value: &Value) -> usize {
-    const NODE: usize = 32;
+fn weight(value: &Value) -> usize {
     NODE + match value {
         Value::String(text) => text.len(),
         Value::Array(list) => list.iter().map(weight).sum(),
@@ -40,5 +94,61 @@ pub(super) fn weight(value: &Value) -> usize {
             .map(|(key, value)| key.len() + NODE + weight(value))
             .sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// The results of moderation, which are kept as text: those of the input may come before those of the output.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Moderation {
+    /// The keys that have come.
+    keys: BTreeSet<String>,
+    /// What came last: servers may repeat it in every chunk.
+    last: String,
+}
+
+impl Moderation {
+    /// Adds results. What is in them for the second time replaces the first.
+    pub(super) fn add(&mut self, old: &mut Option<RawJson>, new: &RawJson, ledger: &mut Ledger) {
+        if self.last == new.as_str() {
+            return;
+        }
+        self.last.clear();
+        self.last.push_str(new.as_str());
+        let fields = match value(new.as_str()) {
+            Some(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        match old {
+            // Only new keys: the text is appended.
+            Some(old)
+                if !fields.is_empty() && fields.keys().all(|key| !self.keys.contains(key)) =>
+            {
+                if ledger.charge(new.as_str().len()) {
+                    old.append_members(new);
+                }
+            }
+            // The whole is written anew, and counts anew: so this cannot cost more than the limit allows.
+            Some(old) => {
+                let Some(Value::Object(mut merged)) = value(old.as_str()) else {
+                    return;
+                };
+                merged.extend(
+                    fields
+                        .clone()
+                        .into_iter()
+                        .filter(|(_, value)| !value.is_null()),
+                );
+                let merged = RawJson::from(&Value::Object(merged));
+                if ledger.charge(merged.as_str().len()) {
+                    *old = merged;
+                }
+            }
+            None => {
+                if ledger.charge(new.as_str().len()) {
+                    *old = Some(new.clone());
+                }
+            }
+        }
+        self.keys.extend(fields.into_iter().map(|(key, _)| key));
     }
 }

@@ -9,6 +9,8 @@
 //! | an index or an id that was not seen | a new one |
 //! | neither | the last one; a new one if there is none |
 //!
+//! Each entry in the list of a whole message is a call of its own.
+//!
 //! In that slot it opens a new call all the same if
 //!
 //! | the id | and |
@@ -34,8 +36,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::fragment::Fragment;
-use super::ledger::{Ledger, filled};
-use super::merge::{merge, weight};
+use super::ledger::Ledger;
+use super::merge::merge_fields;
 use super::types::{CustomCall, Message, ToolCall};
 use super::whole::Scan;
 use crate::chunk::{FinishReason, FunctionDelta, Halves, ToolCallDelta};
@@ -88,33 +90,24 @@ impl Tools {
         self.slots.is_empty()
     }
 
-    /// Adds a fragment of a tool call to the message, and writes its slot into it.
+    /// Adds a fragment of a tool call, or a whole one of a whole message, to the message, and writes its slot into it.
     pub(super) fn add(
         &mut self,
         message: &mut Message,
         delta: &mut ToolCallDelta,
+        is_whole: bool,
         ledger: &mut Ledger,
     ) -> Result<(), Limit> {
         delta.slot = None;
-        let slot = self.add_fragment(message, &Fragment::of_tool_call(delta), ledger)?;
+        let slot = self.add_fragment(message, &Fragment::of_tool_call(delta, is_whole), ledger)?;
         delta.slot = slot;
         let place = slot
             .and_then(|slot| self.slots.get(slot as usize))
             .map(|slot| slot.place);
         if let Some(Place::ToolCall(at)) = place {
             if let Some(call) = message.tool_calls.get_mut(at) {
-                if call.r#type.is_none() && filled(&delta.r#type).is_some() {
-                    call.r#type.clone_from(&delta.r#type);
-                }
-                if !delta.extra.is_empty() {
-                    call.extra.merge_with(|fields| {
-                        for (key, value) in delta.extra.clone().into_map() {
-                            if ledger.charge(weight(&value)) {
-                                merge(fields, &key, value);
-                            }
-                        }
-                    });
-                }
+                ledger.keep_first(&mut call.r#type, &delta.r#type);
+                merge_fields(&mut call.extra, &delta.extra, ledger);
             }
         }
         Ok(())
@@ -190,6 +183,9 @@ impl Tools {
 
     /// The first table: none if the fragment begins a new call.
     fn find(&self, message: &Message, fragment: &Fragment<'_>) -> Option<Last> {
+        if fragment.is_whole {
+            return None;
+        }
         if fragment.is_legacy {
             let legacy = self
                 .slots
@@ -410,6 +406,7 @@ impl Slot {
                 };
                 match (fragment.id, &call.id) {
                     (Some(id), None) if ledger.charge(id.len()) => call.id = Some(id.to_owned()),
+                    (Some(_), None) => self.is_cut = true,
                     (Some(id), Some(old)) if id != old => ledger.note(Deviation::ToolIdChanged),
                     (Some(_), Some(_)) => ledger.note(Deviation::ToolIdRepeated),
                     _ => {}
@@ -440,6 +437,7 @@ impl Slot {
                 ledger.note(Deviation::ToolNameChanged);
             }
         }
+        self.is_cut |= fragment.halves.is_lost;
         if is_resent {
             ledger.note(Deviation::ArgumentsResent);
             return;

@@ -1,5 +1,6 @@
 //! The whole answer as plain data: a `chat.completion`, as it would have come without streaming.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -309,7 +310,7 @@ impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let delta = Delta::deserialize(deserializer)?;
         let choice = crate::chunk::Choice {
-            delta,
+            message: Some(Box::new(delta)),
             ..crate::chunk::Choice::default()
         };
         let completion = completion_of(Chunk {

@@ -237,8 +237,7 @@ impl Parser {
                 }
             }
             Kind::Error => {
-                let json = error_json(stray.text).and_then(|json| serde_json::from_str(json).ok());
-                if let Some(api) = json.and_then(ApiError::from_value) {
+                if let Some(api) = error_json(stray.text).and_then(ApiError::from_json) {
                     self.source = Source::Stray;
                     self.cursor = Cursor::over();
                     self.queue.error(Error::from_api(range.start, api));

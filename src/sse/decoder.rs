@@ -476,6 +476,8 @@ impl Decoder {
     fn too_large_line(&mut self, span: Span) -> Advance {
         let line = self.lines.get(span);
         let is_stray = is_stray(line);
+        // A field that is too large is a field all the same.
+        self.fields += u64::from(!is_stray && !line.starts_with(b"error"));
         self.stray.clear();
         push_decoded(&mut self.stray, line.get(..HEAD).unwrap_or(line));
         self.stray_range = span.offset..span.offset + self.max_frame_bytes as u64;

@@ -10,7 +10,7 @@ use super::{Number, Reader, Result, SyntaxError};
 /// The newtype name under which a visitor asks for the text of a value: it is visited as a string.
 pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
 /// The newtype name under which a visitor asks for the text of an object or a list, compact: that is visited as bytes,
-/// any other value as what it is.
+/// as none if it is too deep to be kept, and any other value as what it is.
 pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
 
 impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
@@ -87,7 +87,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
         let is_clean = self.tolerated.is_empty();
         self.tolerated = self.tolerated.union(before);
         let raw = self.slice(start, self.at);
-        if is_too_deep {
+        if is_too_deep && name == STRING_OR_RAW {
+            visitor.visit_none()
+        } else if is_too_deep {
             visitor.visit_unit()
         } else if name == STRING_OR_RAW {
             self.raw.clear();

@@ -16,8 +16,13 @@ use core::fmt;
 use crate::{Deviation, DeviationSet};
 
 pub(super) use access::{RAW, STRING_OR_RAW};
+pub(super) use rewrite::serialize;
+pub(crate) use rewrite::value;
 pub(crate) use string::Halves;
 pub(super) use string::plain_end;
+
+/// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
+pub(super) const MAX_DEPTH: usize = 512;
 
 /// Why a text is no JSON: what was expected where. Behind [`source`](core::error::Error::source) of a malformed payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -444,11 +449,16 @@ mod tests {
             (r#""""#, 0, 0),
         ] {
             let (mut scratch, halves) = (Scratch::default(), Cell::default());
-            halves.set(Halves { first: 1, last: 1 });
+            halves.set(Halves {
+                first: 1,
+                last: 1,
+                is_lost: false,
+            });
             Reader::new(text, 0, 100, &mut scratch, &halves)
                 .string()
                 .unwrap();
-            assert_eq!(halves.get(), Halves { first, last }, "{text}");
+            let halves = halves.get();
+            assert_eq!((halves.first, halves.last), (first, last), "{text}");
         }
         assert_eq!(Halves::join(0xD83D, 0xDE00), Some('😀'));
         assert_eq!(Halves::join(0xD83D, 0), None);

@@ -3,8 +3,12 @@
 use alloc::string::String;
 use core::cell::Cell;
 
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
 use super::string::Text;
-use super::{Number, Reader, Result, Scratch};
+use super::{MAX_DEPTH, Number, Reader, Result, Scratch};
+use crate::chunk::transcode::Transcode;
 
 /// Appends `raw`, a value that was read before, to `out`: compact, in its own key order, non-ASCII as it is, halves of
 /// surrogate pairs as U+FFFD, and numbers that are none, or out of range, as null.
@@ -12,6 +16,24 @@ pub(super) fn rewrite(raw: &str, out: &mut String) {
     let (mut scratch, halves) = (Scratch::default(), Cell::default());
     let mut reader = Reader::new(raw, 0, usize::MAX, &mut scratch, &halves);
     while let Ok(true) = token(&mut reader, out) {}
+}
+
+/// The value that a text is: as this reader takes it, fractions exact. None if it is none.
+pub(crate) fn value(text: &str) -> Option<Value> {
+    let (mut scratch, halves) = (Scratch::default(), Cell::default());
+    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &halves);
+    let value = Value::deserialize(&mut reader).ok()?;
+    reader.rest().is_empty().then_some(value)
+}
+
+/// Serialises a text as the value it is, its keys in their own order.
+pub(in crate::chunk) fn serialize<S: Serializer>(
+    text: &str,
+    serializer: S,
+) -> core::result::Result<S::Ok, S::Error> {
+    let (mut scratch, halves) = (Scratch::default(), Cell::default());
+    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &halves);
+    Transcode::new(&mut reader).serialize(serializer)
 }
 
 /// False at the end.

@@ -10,7 +10,7 @@ use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
 use crate::chunk::lenient::{Arguments, Field, HalvedText, Index, IndexValue, Key, Lenient};
-use crate::chunk::types::{CustomDelta, FunctionDelta, ToolCallDelta};
+use crate::chunk::types::{CustomDelta, FunctionDelta, Skipped, ToolCallDelta};
 
 /// The list of tool call fragments; or one alone.
 pub(super) struct ToolCalls<'a, 'h> {
@@ -51,6 +51,7 @@ impl Field for ToolCalls<'_, '_> {
         target.refill(map, self.cx)?;
         let is_over = core::mem::take(&mut self.cx.over_index);
         self.cx.skipped_calls.index |= is_over;
+        self.cx.skipped_calls.is_last |= is_over;
         *self.filled = usize::from(!is_over);
         Ok(())
     }
@@ -61,6 +62,7 @@ impl Field for ToolCalls<'_, '_> {
             if *self.filled >= self.cx.limits.max_tool_calls {
                 while seq.next_element::<IgnoredAny>()?.is_some() {
                     self.cx.skipped_calls.count = true;
+                    self.cx.skipped_calls.is_last = true;
                 }
                 return Ok(());
             }
@@ -78,8 +80,13 @@ impl Field for ToolCalls<'_, '_> {
                 return Ok(());
             }
             let is_over = core::mem::take(&mut self.cx.over_index);
-            self.cx.skipped_calls.index |= is_over;
-            *self.filled += usize::from(is_object && !is_over);
+            let skipped = &mut self.cx.skipped_calls;
+            skipped.index |= is_over;
+            if is_object && !is_over {
+                target.after_skipped.is_last = core::mem::take(&mut skipped.is_last);
+                *self.filled += 1;
+            }
+            skipped.is_last |= is_over;
         }
     }
 }
@@ -92,6 +99,7 @@ impl Refill for ToolCallDelta {
     ) -> Result<(), A::Error> {
         self.extra.clear();
         self.slot = None;
+        self.after_skipped = Skipped::default();
         let mut index = IndexValue::Missing;
         refill!(self, map, key, (slot, cx), fields {
             "id" => id by text(slot, cx);

@@ -1,0 +1,249 @@
+//! The example `inspect`, run as a program: what it prints, and its exit status.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use std::env::{consts::EXE_SUFFIX, current_exe};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use chatwire::{Deviation, Event, Met};
+use common::{cases, fixtures, read, streams};
+use serde_json::{Value, from_str, json, to_string};
+
+const OUTPUTS: &str = ";--summary;--events;--frames;--lint;--lint --format json";
+
+/// Starts it with these options; one that ends in `.sse` is a fixture.
+fn start(options: &str) -> Child {
+    let test = current_exe().unwrap();
+    let program = test.parent().and_then(Path::parent).unwrap();
+    let program = program.join(format!("examples/inspect{EXE_SUFFIX}"));
+    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let mut sources = fs::read_dir("examples/inspect").unwrap();
+    assert!(
+        sources.all(|source| changed(&program) >= changed(&source.unwrap().path())),
+        "{} is missing or old: plain `cargo test` builds it, or `cargo build --example inspect`",
+        program.display()
+    );
+    let argument = |option: &str| match option.ends_with(".sse") {
+        true => fixtures().join(option),
+        false => option.into(),
+    };
+    let mut command = Command::new(program);
+    command.args(options.split_whitespace().map(argument));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+        .stderr(Stdio::piped())
+        .current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command.spawn().unwrap()
+}
+
+/// Gives the exit status, and what was written to standard output and to standard error.
+fn finish(mut child: Child, input: &[u8]) -> (i32, String, String) {
+    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
+    // It fails where the input is not read to its end.
+    let writer = thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    let status = output.status.code().unwrap_or_else(|| panic!("{err}"));
+    (status, out, err)
+}
+
+fn run(options: &str, input: impl AsRef<[u8]>) -> (i32, String, String) {
+    finish(start(options), input.as_ref())
+}
+
+#[test]
+fn the_summary_of_each_whole_stream_is_what_the_fixtures_expect() {
+    let cases = cases(&fixtures().join("streams_expected.jsonl"));
+    assert!(cases.len() >= 15);
+    for case in cases {
+        let (_, out, _) = run(&format!("--summary {}", case.id), "");
+        let mut got: Value = from_str(&out).unwrap();
+        (got["content"], got["finish"]) = (json!({}), json!({}));
+        for choice in got["completion"]["choices"].take().as_array().unwrap() {
+            let index = choice["index"].to_string();
+            let (content, finish) = (&choice["message"]["content"], &choice["finish_reason"]);
+            for (key, value) in [("content", content), ("finish", finish)] {
+                if !value.is_null() && *value != "" {
+                    got[key][&index] = value.clone();
+                }
+            }
+        }
+        for key in ["content", "finish", "chunks", "done_marker", "ending"] {
+            assert_eq!(got[key], case.expect[key], "{key} of {}", case.id);
+        }
+    }
+}
+
+#[test]
+fn every_output_is_the_same_in_feeds_of_any_size() {
+    let files = ["streams_expected.jsonl", "deviations.jsonl"];
+    let cases = files.map(|file| cases(&fixtures().join(file)));
+    let inputs = cases.into_iter().flatten().map(|case| case.input);
+    let more_behind_the_end = b"data: {\"choices\":[]}\n\n[DONE]\n\ndata: {}\n\n".to_vec();
+    for input in inputs.chain([more_behind_the_end]) {
+        for output in OUTPUTS.split(';') {
+            let run = |size| run(&format!("{output} --deny all --chunk {size} -"), &input);
+            let whole = run(0);
+            assert_eq!([run(1), run(7)], [whole.clone(), whole], "{output}");
+        }
+    }
+}
+
+#[test]
+fn the_exit_status_tells_the_worst_that_came() {
+    let html = "<!doctype html>\n<title>502 Bad Gateway</title>\n";
+    // Breaks no client that is known.
+    let stray = fs::read_to_string(fixtures().join("answer.sse")).unwrap();
+    let stray = &format!("?\n\n{stray}");
+    for output in OUTPUTS.split(';') {
+        // Frames are looked into only if something is denied, and then only for that.
+        let or = |status, of_frames| [status, of_frames][usize::from(output == "--frames")];
+        for (expected, options, input) in [
+            (0, "--deny all answer.sse", ""),
+            (0, "comments.sse", ""),
+            (0, "--deny bare_done,done_missing comments.sse", ""),
+            (3, "--deny role_repeated,bare_done comments.sse", ""),
+            (3, "--deny role_repeated --deny bare_done comments.sse", ""),
+            (3, "--deny all -", stray),
+            (3, "--deny stray_line --profile openai -", stray),
+            (0, "--deny stray_line --profile compat -", stray),
+            (0, "--deny all --profile compat -", stray),
+            (or(1, 0), "cut.sse", ""),
+            (or(1, 0), "-", ""),
+            (or(2, 0), "error_mid_stream.sse", ""),
+            (or(2, 0), "-", html),
+            (or(1, 3), "--deny all cut.sse", ""),
+            (or(2, 3), "--deny all error_mid_stream.sse", ""),
+        ] {
+            let (status, _, err) = run(&format!("{output} {options}"), input);
+            assert_eq!((status, err.as_str()), (expected, ""), "{output} {options}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_status_64() {
+    for (options, named) in [
+        ("--no-such answer.sse", "--no-such"),
+        ("--deny bare_done,no_such answer.sse", "\"no_such\""),
+        ("--deny \u{1b}\u{202e} answer.sse", "\\u{1b}\\u{202e}"),
+        ("--lint --profile no_such answer.sse", "no_such"),
+        ("--profile compat answer.sse", "--profile"),
+        ("--lint --format no_such answer.sse", "no_such"),
+        ("--format json answer.sse", "--format"),
+        ("--lint --summary answer.sse", "only one of"),
+        ("no_such\u{9b}.sse", "no_such\\u{9b}.sse"),
+        ("", "FILE"),
+    ] {
+        let (status, out, err) = run(options, "");
+        assert_eq!((status, out.as_str()), (64, ""), "{options}");
+        assert!(err.contains(named) && err.ends_with('\n'), "{err}");
+        assert!(!err.trim_end().contains(char::is_control), "{err:?}");
+    }
+}
+
+#[test]
+fn each_line_of_events_is_an_event_and_serialises_back_to_itself() {
+    for case in streams() {
+        let items = read([&case.input[..]]).items;
+        let (_, out, _) = run("--events -", &case.input);
+        assert_eq!(out.lines().count(), items.len(), "{}", case.id);
+        for (line, item) in out.lines().zip(items) {
+            let is_error = line.starts_with("{\"error\":{");
+            assert_eq!(is_error, item.is_err(), "{line}");
+            if let Ok(event) = item {
+                assert_eq!(line, to_string(&event).unwrap());
+                let event: Event<'static> = from_str(line).unwrap();
+                assert_eq!(line, to_string(&event).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_linter_has_nothing_to_say_of_what_openai_sends() {
+    let plain = "answer tool_calls two_choices usage_last refusal logprobs audio custom_tool";
+    for file in plain.split(' ') {
+        let ran = run(&format!("--lint --profile openai {file}.sse"), "");
+        assert_eq!(ran, (0, String::new(), String::new()), "{file}");
+    }
+}
+
+#[test]
+fn the_linter_prints_exactly_the_codes_of_each_deviant_stream() {
+    let path = fixtures().join("deviations.jsonl");
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/deviant");
+    let text = fs::read_to_string(&path).unwrap();
+    for (case, row) in cases(&path).into_iter().zip(text.lines()) {
+        let row: Value = from_str(row).unwrap();
+        let codes = row["deviations"].as_array().unwrap().iter();
+        let listed = codes.map(|code| Deviation::from_code(code.as_str().unwrap()).unwrap());
+        let deviations = read([&case.input[..]]).deviations;
+        assert_eq!(deviations.set(), listed.collect());
+        fs::write(file, &case.input).unwrap();
+        let (_, timeline, _) = run("deviant", "");
+        for met in deviations.iter() {
+            let row = format!("{:>8}  deviation     {}\n", met.offset, met.code);
+            assert!(timeline.contains(&row), "{row}{timeline}");
+        }
+        for profile in ["openai", "compat"] {
+            let mut met: Vec<_> = deviations.iter().collect();
+            met.retain(|met| profile == "openai" || met.code.breaks() != "none known");
+            met.sort_by_key(|met| met.offset);
+            let line = |met: Met| {
+                let (code, count, offset) = (met.code.as_str(), met.count, met.offset);
+                let (what, breaks) = (met.code.description(), met.code.breaks());
+                let clause = what.strip_suffix('.').unwrap();
+                let text = format!("{offset}  {code}  x{count}  {clause}; breaks: {breaks}\n");
+                let json = json!({"code": code, "count": count, "offset": offset, "description": what,
+                    "sent_by": met.code.sent_by(), "breaks": breaks});
+                (text, json)
+            };
+            let (text, json): (String, Vec<_>) = met.into_iter().map(line).unzip();
+            let lint = format!("--lint --profile {profile} deviant --format");
+            assert_eq!(run(&format!("{lint} text"), "").1, text);
+            let (_, out, _) = run(&format!("{lint} json"), "");
+            let lines: Vec<Value> = out.lines().map(|line| from_str(line).unwrap()).collect();
+            assert_eq!(lines, json);
+        }
+    }
+}
+
+#[test]
+fn the_timeline_gives_the_terminal_no_command() {
+    // Escape, bell and others of C0, C1, and all that turns the direction of writing.
+    let bad = "\u{1b}\u{7}\r\u{8}\u{7f}\u{9b}\u{85}\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\
+        \u{202e}\u{2028}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}";
+    let delta = json!({"role": bad, "content": bad, "reasoning_content": bad, "refusal": bad, "tool_calls": [
+        {"index": 0, "id": format!("1{bad}"), "function": {"name": bad, "arguments": json!({bad: bad}).to_string()}},
+        {"index": 1, "id": format!("2{bad}"), "type": "custom", "custom": {"name": bad, "input": bad}}],
+        "function_call": {"name": bad, "arguments": bad}, "audio": {"id": bad, "transcript": bad},
+        "annotations": [{"type": bad, bad: {"url": bad}}], bad: bad});
+    let choices = [json!({"index": 0, "delta": delta, "finish_reason": bad, bad: bad})];
+    let chunk =
+        json!({"id": bad, "model": bad, "moderation": {bad: bad}, "choices": choices, bad: bad});
+    let error = json!({"error": {"message": bad, "code": bad, "type": bad}});
+    let input = format!("event: {bad}\ndata: {chunk}\n\ndata: {error}\n\n{bad}\n\ndata: {bad}\n\n");
+    let (_, out, _) = run("-", input);
+    let is_harmful = |c: char| c != '\n' && (c.is_control() || bad.contains(c));
+    assert!(!out.contains(is_harmful), "{out:?}");
+    let shown = out.matches("\\u{202e}").count();
+    assert_eq!(shown, 32, "all of it is shown: {out}");
+}
+
+#[test]
+fn a_closed_standard_output_is_no_panic() {
+    let input = fs::read(fixtures().join("comments.sse")).unwrap();
+    for output in OUTPUTS.split(';') {
+        let mut child = start(&format!("{output} -"));
+        drop(child.stdout.take());
+        let (status, _, err) = finish(child, &input);
+        assert_eq!((status, err.as_str()), (0, ""), "{output}");
+    }
+}
