@@ -437,18 +437,18 @@ fn calls_without_ids_stay_apart_in_a_completion_that_is_read_back() {
 }
 
 #[test]
-fn after_the_completion_was_taken_the_next_one_begins_with_the_next_chunk() {
+fn a_completion_taken_before_the_end_is_a_copy_and_the_stream_goes_on() {
     let repeated = ["a", "b", "c", "d"].map(|text| format!("data: {{\"id\":\"i\",\"model\":\"m\",\"x\":1,\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":null}}]}}\n\n"));
     for taken_after in 0..4 {
         let mut parser = Parser::new();
         for (nth, frame) in repeated.iter().enumerate() {
             if nth == taken_after {
-                parser.take_completion();
+                assert_eq!(parser.take_completion(), read_by_layers(repeated[..nth].concat().as_bytes()));
             }
             parser.feed(frame.as_bytes());
             while parser.next_event().is_some() {}
         }
-        assert_eq!(parser.into_completion(), read_by_layers(repeated[taken_after..].concat().as_bytes()), "{taken_after}");
+        assert_eq!(parser.into_completion(), read_by_layers(repeated.concat().as_bytes()), "{taken_after}");
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the fields of one value share while it is read.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::json::Halves;
-use super::types::{Choice, Skipped, ToolCallDelta, Usage};
+use super::lenient::SMALL;
+use super::types::{Choice, Delta, Skipped, ToolCallDelta, Usage};
 use crate::{Deviation, DeviationSet, Limits};
 
 /// What the fields of one value share.
@@ -40,6 +42,50 @@ pub(super) struct Found {
 pub(super) struct Spare {
     pub(super) choices: Vec<Choice>,
     pub(super) calls: Vec<ToolCallDelta>,
+}
+
+impl Spare {
+    /// Keeps a fragment for later, if it holds no large text.
+    pub(super) fn keep_call(&mut self, call: Option<ToolCallDelta>) {
+        self.calls.extend(call.filter(is_small_call));
+    }
+
+    /// Keeps a choice for later, if it holds no large text.
+    pub(super) fn keep_choice(&mut self, choice: Option<Choice>) {
+        self.choices.extend(choice.filter(|choice| {
+            let Delta {
+                content,
+                refusal,
+                reasoning_content,
+                tool_calls,
+                ..
+            } = &choice.delta;
+            [content, refusal, reasoning_content]
+                .into_iter()
+                .all(is_small)
+                && choice.message.is_none()
+                && choice.logprobs.is_none()
+                && choice.delta.audio.is_none()
+                && choice.delta.annotations.is_none()
+                && choice.extra.capacity() <= SMALL
+                && choice.delta.extra.capacity() <= SMALL
+                && tool_calls.len() <= 1
+                && tool_calls.iter().all(is_small_call)
+        }));
+    }
+}
+
+fn is_small(text: &Option<String>) -> bool {
+    text.as_ref().is_none_or(|text| text.capacity() <= SMALL)
+}
+
+fn is_small_call(call: &ToolCallDelta) -> bool {
+    let function = call.function.as_ref();
+    is_small(&call.id)
+        && is_small(&call.r#type)
+        && call.custom.is_none()
+        && call.extra.capacity() <= SMALL
+        && function.is_none_or(|function| is_small(&function.name) && is_small(&function.arguments))
 }
 
 impl<'h> Cx<'h> {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::json::{serialize, value};
+use super::lenient::is_worth_keeping;
 use super::raw::capture;
 
 /// Fields that are not OpenAI's, by name. They serialise beside the known ones.
@@ -131,11 +132,11 @@ impl Extra {
 
     pub(super) fn clear(&mut self) {
         match &mut self.0 {
-            Repr::Text(Fields { text, ends }) => {
+            Repr::Text(Fields { text, ends }) if is_worth_keeping(text.capacity(), text.len()) => {
                 text.clear();
                 ends.clear();
             }
-            Repr::Map(_) => *self = Self::default(),
+            Repr::Text(_) | Repr::Map(_) => *self = Self::default(),
         }
     }
 
@@ -158,6 +159,14 @@ impl Extra {
         let mut map = core::mem::take(self).into_map();
         merge(&mut map);
         self.0 = Repr::Map(map);
+    }
+
+    /// How much it keeps.
+    pub(crate) fn capacity(&self) -> usize {
+        match &self.0 {
+            Repr::Text(fields) => fields.text.capacity() + fields.ends.capacity(),
+            Repr::Map(_) => usize::MAX,
+        }
     }
 
     /// Whether the same text came in the same order: then it says the same.

@@ -154,13 +154,21 @@ impl<'de> Visitor<'de> for Key {
 /// Writes text into a field, keeping its buffer.
 pub(super) fn set_text(slot: &mut Option<String>, text: &str) {
     match slot {
-        Some(old) => {
+        Some(old) if is_worth_keeping(old.capacity(), text.len()) => {
             old.clear();
             old.push_str(text);
         }
-        None => *slot = Some(text.to_owned()),
+        _ => *slot = Some(text.to_owned()),
     }
 }
+
+/// Whether a buffer is to be kept for so much: a large one that is hardly used is not.
+pub(super) const fn is_worth_keeping(capacity: usize, needed: usize) -> bool {
+    capacity <= SMALL || capacity / 4 <= needed
+}
+
+/// A buffer that may be kept in any case.
+pub(super) const SMALL: usize = 1024;
 
 /// Text.
 pub(super) struct Text<'a, 'h>(pub(super) &'a mut Option<String>, pub(super) &'a mut Cx<'h>);
@@ -242,14 +250,17 @@ impl Field for Count<'_, '_> {
     }
 }
 
-/// The whole part of a number that can be a count; over u64 it saturates.
+/// 2 to the power of 64.
+const U64_END: f64 = 18_446_744_073_709_551_616.0;
+
+/// The whole part of a number that can be a count.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "`as` saturates, and it is not negative"
+    reason = "it is in the range of a count"
 )]
 pub(super) fn whole(value: f64) -> Option<u64> {
-    (value.is_finite() && value >= 0.0).then_some(value as u64)
+    (0.0..U64_END).contains(&value).then_some(value as u64)
 }
 
 /// A number written in ASCII digits only.

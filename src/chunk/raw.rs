@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::json::{RAW, serialize, value};
+use super::lenient::is_worth_keeping;
 use super::transcode::Transcode;
 
 /// A JSON value, kept as text.
@@ -65,11 +66,11 @@ impl RawJson {
     /// Replaces the value, keeping the buffer.
     pub(crate) fn set(slot: &mut Option<Self>, text: &str) {
         match slot {
-            Some(raw) => {
+            Some(raw) if is_worth_keeping(raw.0.capacity(), text.len()) => {
                 raw.0.clear();
                 raw.0.push_str(text);
             }
-            None => *slot = Some(Self::new(text)),
+            _ => *slot = Some(Self::new(text)),
         }
     }
 

@@ -15,13 +15,22 @@ pub(super) fn finish_reason(
         Some(old) if old == new => {}
         Some(old) => {
             ledger.note(Deviation::FinishReasonChanged);
-            let growth = new.as_str().len().saturating_sub(old.as_str().len());
-            if *new != FinishReason::Stop && ledger.charge(growth) {
+            let growth = weight_of(new).saturating_sub(weight_of(old));
+            if *new != FinishReason::Stop && (growth == 0 || ledger.charge(growth)) {
                 *old = new.clone();
             }
         }
-        None if ledger.charge(new.as_str().len()) => *old = Some(new.clone()),
+        None if weight_of(new) == 0 || ledger.charge(weight_of(new)) => *old = Some(new.clone()),
         None => {}
+    }
+}
+
+/// Only a reason that is not known is kept as text.
+fn weight_of(reason: &FinishReason) -> usize {
+    if let FinishReason::Other(text) = reason {
+        text.len()
+    } else {
+        0
     }
 }
 

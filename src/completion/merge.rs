@@ -32,7 +32,10 @@ pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: 
     if new.is_empty() || new.is_same_text(last) {
         return;
     }
-    last.copy_from(new);
+    // To compare with a large text would cost memory for each choice.
+    if new.capacity() <= 4 << 10 {
+        last.copy_from(new);
+    }
     old.merge_with(|fields| {
         for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
             match value(raw) {

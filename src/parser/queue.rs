@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::ops::Range;
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 /// An item as an index: what it stands for is lent when it is handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,13 @@ impl Queue {
     /// The error that the last item stands for.
     pub(super) fn take_error(&mut self) -> Option<Error> {
         self.error.take()
+    }
+
+    /// Whether the last item stands for an error that is of no frame.
+    pub(super) fn is_about_the_body(&self) -> bool {
+        self.error
+            .as_ref()
+            .is_some_and(|error| error.kind() == ErrorKind::NotEventStream)
     }
 
     pub(super) fn is_empty(&self) -> bool {

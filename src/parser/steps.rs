@@ -37,11 +37,14 @@ impl Parser {
         }
         loop {
             if let Some(item) = self.queue.next() {
-                self.last = Some(item);
+                // An error about the body as a whole is of no frame.
+                self.last = Some(item).filter(|_| !self.queue.is_about_the_body());
                 self.is_terminated = self.is_concluded && self.queue.is_empty();
                 return Some(item);
             }
             if self.is_concluded {
+                self.source = Source::Nowhere;
+                self.framing.discard();
                 return None;
             }
             if let Some(step) = self.decode() {
@@ -75,6 +78,8 @@ impl Parser {
 
     /// Queues what comes of a value.
     fn take(&mut self, step: Step) {
+        // The chunk that was lent last is another one now.
+        self.last = None;
         let tolerated = self.decoder.take_deviations();
         if let Step::Chunk = step {
             return self.chunk_came(tolerated);
@@ -155,18 +160,19 @@ impl Parser {
             Some(Advance::Frame) => self.frame_came(),
             Some(Advance::Stray) => self.stray_came(),
             Some(Advance::TooLarge { offset, is_stray }) => {
-                let stray = self.framing.stray();
-                if is_stray {
+                let (stray, fields) = (self.framing.stray(), self.framing.fields());
+                let is_plain = is_stray && {
                     self.strays.ignored();
-                    if self
-                        .strays
-                        .look(stray.text, stray.range.end, self.framing.fields())
-                    {
+                    if self.strays.look(stray.text, stray.range.end, fields) {
                         self.queue.error(Error::not_event_stream());
                     }
+                    self.strays.is_plain(fields)
+                };
+                // Of a body that is no event stream that is all there is to say.
+                if !is_plain {
+                    self.queue
+                        .error(Error::too_large(offset, Limit::FrameBytes));
                 }
-                self.queue
-                    .error(Error::too_large(offset, Limit::FrameBytes));
             }
             None if self.input == Input::Open => {
                 self.is_idle = true;

@@ -87,6 +87,11 @@ impl Strays {
         self.begins_like_json == Some(false) && end >= PATIENCE && self.report(fields)
     }
 
+    /// Whether nothing is known of the body but that it does not begin like JSON.
+    pub(super) fn is_plain(&self, fields: u64) -> bool {
+        self.is_bare(fields) && self.begins_like_json == Some(false)
+    }
+
     /// Whether it is still to be found out what this is.
     pub(super) const fn is_open(&self, fields: u64) -> bool {
         fields == 0 && !self.is_evident && !self.is_reported

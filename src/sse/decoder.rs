@@ -206,6 +206,12 @@ impl Decoder {
         }
     }
 
+    /// Drops what was fed and not read: nobody will read it.
+    pub(crate) fn discard(&mut self) {
+        self.lines.discard();
+        self.shrink();
+    }
+
     /// The last event ID that a block set, as a client would send it in `Last-Event-ID`; empty if none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {

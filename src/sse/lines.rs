@@ -209,6 +209,12 @@ impl Lines {
         }
     }
 
+    /// Drops what has not been read.
+    pub(super) fn discard(&mut self) {
+        self.start = self.bytes.len();
+        self.shrink();
+    }
+
     pub(super) fn reset(&mut self) {
         let mut bytes = core::mem::take(&mut self.bytes);
         bytes.clear();

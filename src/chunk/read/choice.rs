@@ -40,7 +40,7 @@ impl Refill for Chunk {
             keep!(self, map, key);
         });
         while self.choices.len() > choices {
-            cx.spare.choices.extend(self.choices.pop());
+            cx.spare.keep_choice(self.choices.pop());
         }
         if cx.deltas_beside_messages {
             self.delta_or_message(cx);

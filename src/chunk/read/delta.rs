@@ -62,7 +62,7 @@ impl Refill for Delta {
             keep!(self, map, key);
         });
         while self.tool_calls.len() > calls {
-            cx.spare.calls.extend(self.tool_calls.pop());
+            cx.spare.keep_call(self.tool_calls.pop());
         }
         if rank == REASONING.len() {
             self.reasoning_content = None;
@@ -83,7 +83,9 @@ impl Refill for Delta {
 
 impl Delta {
     pub(super) fn clear(&mut self, cx: &mut Cx<'_>) {
-        cx.spare.calls.append(&mut self.tool_calls);
+        self.tool_calls
+            .drain(..)
+            .for_each(|call| cx.spare.keep_call(Some(call)));
         let mut extra = core::mem::take(&mut self.extra);
         extra.clear();
         *self = Self {
