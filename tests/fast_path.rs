@@ -170,3 +170,15 @@ proptest! {
         assert_same(input.as_bytes(), &input);
     }
 }
+
+#[test]
+fn a_frame_of_two_values_that_comes_again_loses_neither() {
+    let of = |text: &str| {
+        format!(
+            r#"{{"object":"chat.completion.chunk","choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#
+        )
+    };
+    let stream = format!("data: {} {}\n\n", of("a"), of("b")).repeat(5);
+    assert_same(stream.as_bytes(), "two values");
+    assert_eq!(by_parser(stream.as_bytes(), 100).1.text(), "ababababab");
+}

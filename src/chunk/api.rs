@@ -168,7 +168,7 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
                 .find_map(|choice| ApiError::from_value(choice.extra.get("error")?))
         })
         .or_else(|| ApiError::from_value(get("x_groq")?.get_mut("error")?.take()));
-    if beside_an_answer.is_some() || !chunk.choices.is_empty() {
+    if beside_an_answer.is_some() || found.has_choices {
         return beside_an_answer;
     }
     let beside_usage = get("errors")

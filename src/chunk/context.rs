@@ -33,6 +33,8 @@ pub(super) struct Cx<'h> {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) choices_list: bool,
+    /// There is something in the list of choices, whatever it is.
+    pub(super) has_choices: bool,
     pub(super) usage_object: bool,
     pub(super) hints: Hints,
 }
@@ -42,6 +44,15 @@ pub(super) struct Found {
 pub(super) struct Spare {
     pub(super) choices: Vec<Choice>,
     pub(super) calls: Vec<ToolCallDelta>,
+}
+
+impl Found {
+    /// A list of choices begins, perhaps for the second time.
+    pub(super) fn begin_choices(&mut self) {
+        self.choices_list = false;
+        self.has_choices = false;
+        self.hints.in_choice = false;
+    }
 }
 
 impl Spare {

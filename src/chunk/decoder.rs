@@ -228,7 +228,7 @@ impl Decoder {
                         Ok((end, _)) => cursor.go_to(*end),
                         Err(_) => *cursor = Cursor::over(),
                     }
-                    (Shape::Single, at, value)
+                    (Shape::Later, at, value)
                 }
                 Next::First(at) => {
                     let value = self.value(text, at, is_error_event);
@@ -250,6 +250,7 @@ impl Decoder {
                     }
                     return Some(step);
                 }
+                (Shape::Later, Ok((_, step))) => return Some(step),
                 (Shape::Sequence, Ok((_, step))) => {
                     self.deviations.insert(Deviation::PayloadSequence);
                     return Some(step);

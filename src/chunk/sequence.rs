@@ -70,6 +70,8 @@ pub(super) enum Next {
 pub(super) enum Shape {
     /// That was all.
     Single,
+    /// A later value of a sequence: it is known already.
+    Later,
     /// A sequence of values.
     Sequence,
     /// No sequence as a whole, but some lines of it are.

@@ -208,7 +208,7 @@ impl Template {
         self.holes.clear();
         let halves = Cell::default();
         let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &halves);
-        let is_good = walk(&mut reader, Level::Chunk, &mut self.holes);
+        let is_good = walk(&mut reader, Level::Chunk, &mut self.holes) && reader.rest().is_empty();
         self.holes
             .retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
         let is_single = self

@@ -98,7 +98,7 @@ type Text = Vec<u16>;
 enum Json {
     Null,
     Bool(bool),
-    Number(String), // as written, so nothing is out of range
+    Number(String), // as written
     Text(Text),
     List(Vec<Self>),
     Object(Vec<(String, Self)>), // in the order of the text
@@ -108,10 +108,10 @@ static NULL: Json = Json::Null;
 const MAX_DEPTH: usize = 128;
 
 impl Json {
-    /// A field of an object; null if it is absent or this is no object.
+    /// A field of an object, of duplicates the last; null if it is absent or this is no object.
     fn get(&self, key: &str) -> &Self {
         let Self::Object(fields) = self else { return &NULL };
-        fields.iter().find(|(name, _)| name == key).map_or(&NULL, |(_, value)| value)
+        fields.iter().rfind(|(name, _)| name == key).map_or(&NULL, |(_, value)| value)
     }
     /// The text, or "" for anything else: to every rule "" is absent.
     fn text(&self) -> &[u16] {
@@ -136,27 +136,35 @@ impl Json {
     }
     /// Null, false, zero or empty.
     fn is_nothing(&self) -> bool {
-        matches!(self.compact().as_str(), "null" | "false" | "\"\"" | "[]" | "{}")
+        matches!(self.compact().as_str(), "null" | "false" | "\"\"" | "\"0\"" | "[]" | "{}")
             || matches!(self, Self::Number(number) if number.parse() == Ok(0.0))
     }
-    /// An index is an integer or digits; one that is too large stays too large.
+    /// An index is an integer or digits; one that is too large stays too large, however it is written.
     fn index(&self) -> Option<u64> {
-        let text = if let Self::Number(number) = self { number.clone() } else { self.string() };
+        let text = match self {
+            Self::Number(number) if number.parse().is_ok_and(|number: f64| number > f64::from(u32::MAX)) => return Some(u64::MAX),
+            Self::Number(number) => number.clone(),
+            _ => self.string(),
+        };
         all_digits(&text).then(|| text.parse().unwrap_or(u64::MAX))
     }
     /// A count is digits or a float of at least 0; out of range is none.
     fn count(&self) -> Option<u64> {
         match self {
-            Self::Number(number) if !all_digits(number) => format!("{:.0}", number.parse::<f64>().ok()?.trunc()).parse().ok(),
+            Self::Number(number) if !all_digits(number) => {
+                let number: f64 = number.parse().ok().filter(|number| *number >= 0.0)?;
+                format!("{:.0}", number.trunc().abs()).parse().ok()
+            }
             Self::Number(number) => number.parse().ok(),
             _ => Some(self.string()).filter(|text| all_digits(text))?.parse().ok(),
         }
     }
-    /// Written without spaces: keys in their order, numbers as they came, non-ASCII as is.
+    /// Written without spaces: keys in their order, numbers as they came (out of range: null), non-ASCII as is.
     fn compact(&self) -> String {
         let quote = |text: &str| serde_json::Value::from(text).to_string();
         match self {
             Self::Null => "null".to_string(),
+            Self::Number(number) if number.parse().is_ok_and(f64::is_infinite) => "null".to_string(),
             Self::Bool(value) => value.to_string(),
             Self::Number(number) => number.clone(),
             Self::Text(_) => quote(&self.string()),
@@ -208,10 +216,7 @@ impl Parser<'_> {
                 }
                 let Some((mut around, key)) = open.pop() else { return Some(value) };
                 match &mut around {
-                    Json::Object(fields) => match fields.iter_mut().find(|(name, _)| *name == key) {
-                        Some(field) => field.1 = value, // duplicate keys: the last wins
-                        None => fields.push((key, value)),
-                    },
+                    Json::Object(fields) => fields.push((key, value)),
                     Json::List(items) => items.push(value),
                     _ => return None,
                 }
@@ -308,6 +313,7 @@ enum Item {
 fn sequence(text: &str) -> Option<Vec<Item>> {
     let (mut parser, mut items) = (Parser { rest: text, repaired: false }, Vec::new());
     loop {
+        parser.rest = parser.rest.trim_start(); // any white space may come between, not only JSON's
         if parser.token("[DONE]") || parser.token("\"[DONE]\"") {
             items.push(Item::Done);
             return parser.rest.trim().is_empty().then_some(items);
@@ -321,10 +327,10 @@ fn sequence(text: &str) -> Option<Vec<Item>> {
 
 /// The same, where a bad place costs its line only. Lines that are all bad are one bad payload.
 fn sequence_by_line(text: &str) -> Vec<Item> {
-    let mut items: Vec<Item> = text.split('\n').flat_map(|line| sequence(line).unwrap_or(vec![Item::Bad])).collect();
-    let last = items.len().saturating_sub(1);
-    // the marker is the last thing in its frame, or it is no marker
-    items.iter_mut().take(last).filter(|item| **item == Item::Done).for_each(|item| *item = Item::Bad);
+    let last = text.split('\n').count() - 1;
+    // the marker is the last thing in its frame, or it is no marker, and its line is bad
+    let line = |(at, line)| sequence(line).filter(|items| at == last || !items.contains(&Item::Done)).unwrap_or(vec![Item::Bad]);
+    let items: Vec<Item> = text.split('\n').enumerate().flat_map(line).collect();
     if items.iter().all(|item| *item == Item::Bad) { vec![Item::Bad] } else { items }
 }
 
@@ -337,17 +343,29 @@ fn first<T: Default + PartialEq, const N: usize>(candidates: [T; N]) -> T {
 fn message(error: &Json) -> String {
     let Json::Object(fields) = error else { return error.string() };
     let text = first(["message", "msg", "error_msg", "detail"].map(|key| error.get(key).string()));
-    if text.is_empty() && fields.iter().any(|(_, value)| !value.is_nothing()) { error.compact() } else { text }
+    if text.is_empty() && fields.iter().any(|(key, _)| !error.get(key).is_nothing()) { sorted(error) } else { text }
+}
+
+/// They are no part of an error object.
+const CHUNK_FIELDS: [&str; 10] = ["id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation",
+    "moderation", "usage", "choices"];
+
+/// A value as serde_json writes it: keys sorted.
+fn sorted(error: &Json) -> String {
+    serde_json::from_str(&error.compact()).map_or_else(|_| error.compact(), |value: serde_json::Value| value.to_string())
 }
 
 /// The message of a payload that reports an error. "" if it reports none.
 fn error(payload: &Json, event: &str) -> String {
     let string = |key: &str| payload.get(key).string();
-    let is_code = |json: &Json| !json.is_nothing() && json.string() != "0";
+    let is_code = |json: &Json| !json.is_nothing();
     let (base, header) = (payload.get("base_resp"), payload.get("header"));
     let choices = payload.get("choices").items();
-    let base =
-        if is_code(base.get("status_code")) { first([base.get("status_msg").string(), "error".into()]) } else { String::new() };
+    let base = match base.get("status_msg") {
+        _ if !is_code(base.get("status_code")) => String::new(),
+        number @ Json::Number(_) => sorted(number),
+        text => first([text.string(), "error".into()]),
+    };
     let in_choice = choices.iter().map(|choice| message(choice.get("error"))).find(|text| !text.is_empty()).unwrap_or_default();
     let in_groq = message(payload.get("x_groq").get("error"));
     let found = first([message(payload.get("error")), base, string("error_msg"), string("error_message"), in_choice, in_groq]);
@@ -360,9 +378,13 @@ fn error(payload: &Json, event: &str) -> String {
         return found; // and these beside a usage
     }
     if string("object") == "error" || string("type") == "error" || event == "error" {
-        return first([message(payload), "error".into()]);
+        let Json::Object(fields) = payload else { return String::new() };
+        let is_own = |(key, _): &(String, Json)| CHUNK_FIELDS.contains(&key.as_str());
+        let fields = fields.iter().filter(|field| !is_own(field)).cloned().collect();
+        return first([message(&Json::Object(fields)), "error".into()]);
     }
-    let in_details = payload.get("detail").items().first().map(|detail| detail.get("msg").string()).unwrap_or_default();
+    let in_details = payload.get("detail").items().iter().take(1).filter(|detail| !detail.get("msg").string().is_empty());
+    let in_details = in_details.map(message).next().unwrap_or_default();
     let coded = if is_code(payload.get("code")) { first([string("message"), string("msg")]) } else { String::new() };
     first([string("detail"), in_details, coded])
 }
@@ -378,6 +400,8 @@ const FUNCTION_CALL: u64 = 1 << 32;
 struct Reader {
     choices: BTreeMap<u32, Choice>,
     answer: Answer,
+    is_stream: bool, // a field came
+    is_any_ignored: bool, // a line, or a run, came that is nothing
 }
 
 #[derive(Default)]
@@ -390,6 +414,7 @@ struct Choice {
     slots: Vec<Slot>, // in order of arrival
     by_index: BTreeMap<u64, usize>,
     last: Option<usize>,
+    is_last_skipped: bool, // what follows it without index and id is skipped too
 }
 
 /// A tool call as it grows; "" is absent.
@@ -406,22 +431,22 @@ struct Slot {
 impl Reader {
     fn body(&mut self, lines: &[String]) {
         let lines = lines.iter().map(String::as_str).filter(|line| !line.starts_with(':')); // comments are nothing, anywhere
-        if !lines.clone().any(|line| matches!(field(line).0, "data" | "event" | "id" | "retry")) {
-            return self.bare(&lines.collect::<Vec<_>>().join("\n")); // no event stream: JSON, or one fault
-        }
         let (mut data, mut event) = (Vec::new(), "");
         let mut run = Vec::new(); // of bare lines that begins like JSON
         for line in lines.chain([""]) {
             let ((name, value), bare) = (field(line), line.trim());
-            if matches!(name, "data" | "event" | "id" | "retry" | "error") || bare == "[DONE]" {
+            let is_error = name == "error" && value.trim().starts_with('{');
+            let is_field = is_error || matches!(name, "data" | "event" | "id" | "retry");
+            self.is_stream |= is_field;
+            if is_field || bare == "[DONE]" {
                 self.bare(&core::mem::take(&mut run).join("\n"));
             }
             match name {
                 "data" => data.push(value),
                 "event" => event = value,
                 "id" | "retry" => {}
-                "error" if value.trim().starts_with('{') => {
-                    if let Some([Item::Value(error), ..]) = sequence(value).as_deref() {
+                _ if is_error => {
+                    if let Some([Item::Value(error)]) = sequence(value.trim()).as_deref() {
                         self.report(message(error));
                     }
                 }
@@ -431,20 +456,24 @@ impl Reader {
                     self.answer.done_marker |= bare == "[DONE]";
                 }
                 _ if !run.is_empty() => run.push(line),
-                _ if !bare.starts_with('{') => {}
-                _ if sequence(bare).is_some() => self.bare(bare),
-                _ if data.is_empty() => run.push(line), // a run begins between blocks only
-                _ => {}
+                _ if bare.starts_with('{') && sequence(bare).is_some() => self.bare(bare),
+                _ if bare.starts_with('{') && data.is_empty() => run.push(line), // a run begins between blocks only
+                _ => self.is_any_ignored |= !bare.is_empty(),
             }
             if self.answer.done_marker {
-                return; // after it nothing counts
+                break; // after it nothing counts
             }
         }
         self.bare(&run.join("\n"));
+        self.answer.malformed += u64::from(self.is_any_ignored && !self.is_stream); // one fault for the body
     }
-    /// Text that is no field: JSON, or one fault.
+    /// Text that is no field: JSON, or a fault.
     fn bare(&mut self, text: &str) {
-        self.items(sequence(text.trim()).unwrap_or(vec![Item::Bad]), "");
+        match sequence(text.trim()) {
+            Some(items) => self.items(items, ""),
+            None if self.is_stream => self.items(vec![Item::Bad], ""),
+            None => self.is_any_ignored = true,
+        }
     }
     /// The data of a frame.
     fn payload(&mut self, data: &str, event: &str) {
@@ -480,10 +509,11 @@ impl Reader {
         self.answer.chunks += 1;
         let mut has_usage = self.usage(object.get("usage"));
         for (position, choice) in choices.items().iter().enumerate().filter(|(_, choice)| choice.is_object()) {
+            has_usage = has_usage || self.usage(choice.get("usage")); // the stream's, whatever becomes of the choice
             let Ok(index) = u32::try_from(choice.get("index").index().unwrap_or(position as u64)) else { continue };
             if self.choices.len() < MAX_CHOICES || self.choices.contains_key(&index) {
-                self.choices.entry(index).or_default().choice(choice);
-                has_usage = has_usage || self.usage(choice.get("usage"));
+                let is_whole = object.get("object").string() == "chat.completion";
+                self.choices.entry(index).or_default().choice(choice, is_whole);
             }
         }
         if !has_usage {
@@ -530,13 +560,17 @@ impl Reader {
 }
 
 impl Choice {
-    fn choice(&mut self, choice: &Json) {
-        let texts = [&self.content, &self.reasoning, &self.refusal];
-        let nothing_came = texts.iter().all(|text| text.is_empty()) && !self.audio && self.slots.is_empty();
-        match choice.get("delta") {
-            delta if delta.is_object() => self.delta(delta),
-            _ if nothing_came => self.delta(choice.get("message")),
-            _ => {}
+    fn is_empty(&self) -> bool {
+        [&self.content, &self.reasoning, &self.refusal].iter().all(|text| text.is_empty()) && !self.audio && self.slots.is_empty()
+    }
+    fn choice(&mut self, choice: &Json, is_whole: bool) {
+        let (delta, message) = (choice.get("delta"), choice.get("message"));
+        let mut stub = Self::default(); // beside the message of a whole answer (Perplexity)
+        stub.delta(delta);
+        if delta.is_object() && !(is_whole && message.is_object() && stub.is_empty()) {
+            self.delta(delta);
+        } else if self.is_empty() {
+            self.delta(message);
         }
         let reason = first([choice.get("finish_reason").string(), choice.get("finishReason").string()]);
         if !reason.is_empty() && (reason != "stop" || self.finish.is_empty()) {
@@ -563,26 +597,30 @@ impl Choice {
         self.reasoning.extend(reasoning);
         self.reasoning.extend(details.iter().flat_map(|detail| first([detail.get("text").text(), detail.get("summary").text()])));
         self.refusal.extend(delta.get("refusal").text());
-        self.audio |= !delta.get("audio").is_nothing();
+        self.audio |= delta.get("audio").is_object();
         let calls = delta.get("tool_calls");
         let calls = if calls.is_object() { core::slice::from_ref(calls) } else { calls.items() };
         for call in calls.iter().filter(|call| call.is_object()) {
             let (function, custom) = (call.get("function"), call.get("custom"));
-            let custom = Some(custom).filter(|custom| custom.is_object() && !function.is_object());
-            let index = call.get("index").index();
-            if index.is_some_and(|index| index > u64::from(u32::MAX)) {
-                continue; // TooLarge
+            let is_custom = !function.is_object() && (custom.is_object() || call.get("type").string() == "custom");
+            let (index, id) = (call.get("index").index(), call.get("id").string().encode_utf16().collect::<Text>());
+            if index.is_none() && id.is_empty() && self.is_last_skipped {
+                continue;
             }
-            self.fragment(index, call.get("id").text(), custom.unwrap_or(function), custom.is_some());
+            self.is_last_skipped = index.is_some_and(|index| index > u64::from(u32::MAX)); // TooLarge
+            if !self.is_last_skipped {
+                self.fragment(index, &id, if is_custom { custom } else { function }, is_custom);
+            }
         }
         if delta.get("function_call").is_object() {
+            self.is_last_skipped = false;
             self.fragment(Some(FUNCTION_CALL), &[], delta.get("function_call"), false);
         }
     }
     /// One fragment of a call; `id`, `name` and `arguments` are "" where they are absent.
     fn fragment(&mut self, index: Option<u64>, id: &[u16], body: &Json, custom: bool) {
-        let name = body.get("name").text();
-        let arguments = [body.get("arguments"), body.get("input")].into_iter().find(|json| **json != Json::Null).unwrap_or(&NULL);
+        let name: Text = body.get("name").string().encode_utf16().collect(); // no flow of text: halves of pairs never meet
+        let arguments = body.get(if custom { "input" } else { "arguments" });
         let written: Text = arguments.compact().encode_utf16().collect();
         let arguments = if arguments.end().is_some() { &written } else { arguments.text() };
         let blank = String::from_utf16_lossy(arguments).trim().is_empty();
@@ -592,7 +630,7 @@ impl Choice {
         let by_id = || self.slots.iter().position(|slot| !id.is_empty() && slot.id == id);
         let found = by_index.or_else(by_id).or(self.last.filter(|_| index.is_none() && id.is_empty()));
         let opens_another = |slot: &Slot| {
-            let is_whole = whole(&slot.arguments).is_some();
+            let is_whole = !slot.custom && whole(&slot.arguments).is_some();
             let begun = !slot.arguments.is_empty();
             if name.is_empty() {
                 false
@@ -602,13 +640,17 @@ impl Choice {
                 !slot.name.is_empty() && ((is_whole && !blank) || (name != slot.name && begun))
             }
         };
-        let found = found.filter(|at| !self.slots.get(*at).is_some_and(opens_another));
-        let at = found.unwrap_or(self.slots.len());
+        let kept = found.filter(|at| !self.slots.get(*at).is_some_and(opens_another));
+        if index == Some(FUNCTION_CALL) && kept != found {
+            return; // there is but one legacy call
+        }
+        let at = kept.unwrap_or(self.slots.len());
         if at >= MAX_TOOL_CALLS {
+            self.is_last_skipped = true;
             return; // TooLarge
         }
-        if found.is_none() {
-            self.slots.push(Slot { order: index.unwrap_or(at as u64), ..Slot::default() });
+        if kept.is_none() {
+            self.slots.push(Slot { order: index.unwrap_or(at as u64), custom, ..Slot::default() });
         }
         if let Some(index) = index {
             self.by_index.insert(index, at);
@@ -616,14 +658,15 @@ impl Choice {
         self.last = Some(at);
 
         let Some(slot) = self.slots.get_mut(at).filter(|slot| !slot.completed) else { return };
-        slot.custom |= custom;
         if slot.id.is_empty() {
             slot.id = id.to_vec();
         }
         if slot.name.is_empty() || (slot.name != name && slot.arguments.is_empty()) {
             slot.name.extend(name); // a name may come in pieces, before the arguments
         }
-        if !blank && slot.arguments.iter().copied().eq("{}".encode_utf16()) {
+        if slot.custom {
+            slot.arguments.extend(arguments); // free text
+        } else if !blank && slot.arguments.iter().copied().eq("{}".encode_utf16()) {
             slot.arguments = arguments.to_vec(); // it was a placeholder
         } else if blank || slot.arguments != arguments || whole(arguments).is_none() {
             slot.arguments.extend(arguments); // but the whole arguments once more are a resend

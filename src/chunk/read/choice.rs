@@ -104,9 +104,20 @@ struct Choices<'a, 'h> {
     cx: &'a mut Cx<'h>,
 }
 
-impl Field for Choices<'_, '_> {
-    fn absent(self) {
+impl Choices<'_, '_> {
+    /// Forgets what an earlier list said, under the same key.
+    fn begin(&mut self) {
         *self.filled = 0;
+        self.chunk.skipped = Skipped::default();
+        self.cx.choice_usage = None;
+        self.cx.deltas_beside_messages = false;
+        self.cx.found.begin_choices();
+    }
+}
+
+impl Field for Choices<'_, '_> {
+    fn absent(mut self) {
+        self.begin();
     }
 
     fn wrong(self) {
@@ -114,9 +125,9 @@ impl Field for Choices<'_, '_> {
         self.absent();
     }
 
-    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+    fn list<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        self.begin();
         let Choices { chunk, filled, cx } = self;
-        *filled = 0;
         cx.found.choices_list = true;
         for position in 0_u32.. {
             if *filled >= cx.limits.max_choices {
@@ -145,6 +156,7 @@ impl Field for Choices<'_, '_> {
             if seq.next_element_seed(seed)?.is_none() {
                 break;
             }
+            cx.found.has_choices = true;
             let is_over = core::mem::take(&mut cx.over_index);
             chunk.skipped.index |= is_over;
             *filled += usize::from(is_object && !is_over);
