@@ -29,14 +29,17 @@ pub(super) struct Content<'a, 'h> {
 
 impl Field for Content<'_, '_> {
     fn absent(self) {
+        *self.parts = Parts::default();
         self.text.absent();
     }
 
     fn wrong(self) {
+        *self.parts = Parts::default();
         self.text.wrong();
     }
 
     fn text(self, text: &str) {
+        *self.parts = Parts::default();
         self.text.text(text);
     }
 

@@ -222,6 +222,12 @@ impl Parser {
         let fields = self.framing.fields();
         let stray = self.framing.stray();
         let (kind, range) = (Kind::of(stray.text), stray.range);
+        if kind == Kind::Error {
+            self.strays.is_stream();
+        }
+        if stray.text.trim().is_empty() {
+            return;
+        }
         if self.strays.is_running() && matches!(kind, Kind::Marker | Kind::Error) {
             self.held = Some(Advance::Stray);
             return self.judge_run();

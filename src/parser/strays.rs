@@ -83,8 +83,12 @@ impl Strays {
                 .find(|byte| !byte.is_ascii_whitespace());
             self.begins_like_json = head.map(|first| matches!(first, b'{' | b'['));
         }
-        self.is_evident |= Kind::of(line) == Kind::Error;
         self.begins_like_json == Some(false) && end >= PATIENCE && self.report(fields)
+    }
+
+    /// An error line came: this is an event stream.
+    pub(super) fn is_stream(&mut self) {
+        self.is_evident = true;
     }
 
     /// Whether nothing is known of the body but that it does not begin like JSON.
