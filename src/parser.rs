@@ -55,7 +55,7 @@ pub struct Options {
 /// assert!(parser.is_terminated());
 /// assert_eq!(parser.into_completion().text(), "Hello");
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
     options: Options,
     framing: sse::Decoder,
@@ -91,6 +91,12 @@ enum Source {
     Run,
 }
 
+impl Default for Parser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Parser {
     /// A parser with the default options: lenient, and with the default limits.
     #[must_use]
@@ -101,12 +107,33 @@ impl Parser {
     /// A parser with these options.
     #[must_use]
     pub fn with_options(options: Options) -> Self {
+        let framing = sse::Decoder::with_strays(options.limits.max_frame_bytes);
+        Self::of(
+            options,
+            framing,
+            chunk::Decoder::with_template(options.limits),
+        )
+    }
+
+    fn of(options: Options, framing: sse::Decoder, decoder: chunk::Decoder) -> Self {
         Self {
             options,
-            framing: sse::Decoder::with_strays(options.limits.max_frame_bytes),
-            decoder: chunk::Decoder::with_template(options.limits),
+            framing,
+            decoder,
             accumulator: Accumulator::with_limits(options.limits),
-            ..Self::default()
+            strays: Strays::default(),
+            deviations: Deviations::default(),
+            held: None,
+            source: Source::Nowhere,
+            cursor: Cursor::over(),
+            queue: Queue::default(),
+            last: None,
+            input: Input::Open,
+            ends_after_frame: false,
+            is_idle: false,
+            is_concluded: false,
+            is_terminated: false,
+            done: Done::default(),
         }
     }
 
@@ -297,14 +324,7 @@ impl Parser {
         framing.reset();
         let mut decoder = core::mem::take(&mut self.decoder);
         decoder.reset();
-        let accumulator = Accumulator::with_limits(self.options.limits);
-        *self = Self {
-            options: self.options,
-            framing,
-            decoder,
-            accumulator,
-            ..Self::default()
-        };
+        *self = Self::of(self.options, framing, decoder);
     }
 
     #[cfg(test)]

@@ -486,3 +486,14 @@ fn the_layers_by_hand_give_the_parsers_completion() {
     }
     assert!(compared > 230, "{compared}");
 }
+
+#[test]
+fn a_default_parser_is_a_new_one() {
+    for stream in ["{\"error\":{\"message\":\"x\"}}", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n[DONE]\n"] {
+        let mut parser = Parser::default();
+        parser.feed(stream.as_bytes());
+        parser.finish();
+        let items: Vec<Item> = core::iter::from_fn(|| parser.next_owned()).map(owned).collect();
+        assert_eq!(items, read([stream.as_bytes()]).items);
+    }
+}

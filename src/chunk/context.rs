@@ -58,11 +58,14 @@ impl Found {
 impl Spare {
     /// Keeps a fragment for later, if it holds no large text.
     pub(super) fn keep_call(&mut self, call: Option<ToolCallDelta>) {
+        // One at a time: a vector's first growth would be four.
+        self.calls.reserve_exact(1);
         self.calls.extend(call.filter(is_small_call));
     }
 
     /// Keeps a choice for later, if it holds no large text.
     pub(super) fn keep_choice(&mut self, choice: Option<Choice>) {
+        self.choices.reserve_exact(1);
         self.choices.extend(choice.filter(|choice| {
             let Delta {
                 content,

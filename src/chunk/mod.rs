@@ -42,5 +42,5 @@ pub use types::{
 };
 
 pub(crate) use decoder::Step;
-pub(crate) use json::{Halves, SyntaxError, value};
+pub(crate) use json::{Halves, SyntaxError, plain_end, value};
 pub(crate) use sequence::Cursor;

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::chunk::plain_end;
+
 /// A scan of one text, which may grow. Each byte is looked at once.
 ///
 /// | state | reads | goes to |
@@ -74,11 +76,7 @@ impl Scan {
         while let Some(byte) = bytes.get(self.at) {
             if self.state == State::String {
                 // The inside of strings is nearly all there is.
-                let rest = bytes.get(self.at..).unwrap_or_default();
-                self.at += rest
-                    .iter()
-                    .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
-                    .unwrap_or(rest.len());
+                self.at = plain_end(bytes, self.at);
                 let Some(byte) = bytes.get(self.at) else {
                     break;
                 };

@@ -19,7 +19,7 @@ pub(super) use access::{RAW, STRING_OR_RAW};
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
 pub(crate) use string::Halves;
-pub(super) use string::plain_end;
+pub(crate) use string::plain_end;
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
 pub(super) const MAX_DEPTH: usize = 512;

@@ -48,7 +48,7 @@ const HIGHS: u64 = ONES * 0x80;
 
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
 /// byte. Eight bytes at a time.
-pub(in crate::chunk) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = bytes
         .get(at..at + 8)
         .and_then(|word| <[u8; 8]>::try_from(word).ok())

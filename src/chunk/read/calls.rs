@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::{InPlace, Refill, Seen, object, text};
+use super::{Element, Refill, Seen, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
@@ -56,35 +56,34 @@ impl Field for ToolCalls<'_, '_> {
         Ok(())
     }
 
-    fn list<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        *self.filled = 0;
+    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let ToolCalls { calls, filled, cx } = self;
+        *filled = 0;
         loop {
-            if *self.filled >= self.cx.limits.max_tool_calls {
+            if *filled >= cx.limits.max_tool_calls {
                 while seq.next_element::<IgnoredAny>()?.is_some() {
-                    self.cx.skipped_calls.count = true;
-                    self.cx.skipped_calls.is_last = true;
+                    cx.skipped_calls.count = true;
+                    cx.skipped_calls.is_last = true;
                 }
                 return Ok(());
             }
-            self.target();
-            let Some(target) = self.calls.get_mut(*self.filled) else {
+            let element = Element {
+                list: &mut *calls,
+                at: *filled,
+                spare: |cx| cx.spare.calls.pop(),
+                prepare: |_, _| {},
+                position: 0,
+                cx: &mut *cx,
+            };
+            let Some(is_object) = seq.next_element_seed(element)? else {
                 return Ok(());
             };
-            let mut is_object = false;
-            let seed = Lenient(InPlace {
-                target,
-                is_object: &mut is_object,
-                cx: &mut *self.cx,
-            });
-            if seq.next_element_seed(seed)?.is_none() {
-                return Ok(());
-            }
-            let is_over = core::mem::take(&mut self.cx.over_index);
-            let skipped = &mut self.cx.skipped_calls;
+            let is_over = core::mem::take(&mut cx.over_index);
+            let skipped = &mut cx.skipped_calls;
             skipped.index |= is_over;
-            if is_object && !is_over {
-                target.after_skipped.is_last = core::mem::take(&mut skipped.is_last);
-                *self.filled += 1;
+            if let (true, false, Some(call)) = (is_object, is_over, calls.get_mut(*filled)) {
+                call.after_skipped.is_last = core::mem::take(&mut skipped.is_last);
+                *filled += 1;
             }
             skipped.is_last |= is_over;
         }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
-use super::{InPlace, Object, Refill, Seen, count, object, text};
+use super::{Element, InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
@@ -129,33 +129,26 @@ impl Field for Choices<'_, '_> {
         self.begin();
         let Choices { chunk, filled, cx } = self;
         cx.found.choices_list = true;
-        for position in 0_u32.. {
+        for position in 0.. {
             if *filled >= cx.limits.max_choices {
                 while seq.next_element::<IgnoredAny>()?.is_some() {
                     chunk.skipped.count = true;
                 }
                 break;
             }
-            if chunk.choices.len() == *filled {
-                // One at a time: most streams have one choice, and a vector's first growth would be four.
-                chunk.choices.reserve_exact(1);
-                chunk
-                    .choices
-                    .push(cx.spare.choices.pop().unwrap_or_default());
-            }
-            let Some(target) = chunk.choices.get_mut(*filled) else {
+            let element = Element {
+                list: &mut chunk.choices,
+                at: *filled,
+                spare: |cx| cx.spare.choices.pop(),
+                prepare: |choice, position| {
+                    choice.index = u32::try_from(position).unwrap_or(u32::MAX)
+                },
+                position,
+                cx: &mut *cx,
+            };
+            let Some(is_object) = seq.next_element_seed(element)? else {
                 break;
             };
-            target.index = position;
-            let mut is_object = false;
-            let seed = Lenient(InPlace {
-                target,
-                is_object: &mut is_object,
-                cx: &mut *cx,
-            });
-            if seq.next_element_seed(seed)?.is_none() {
-                break;
-            }
             cx.found.has_choices = true;
             let is_over = core::mem::take(&mut cx.over_index);
             chunk.skipped.index |= is_over;

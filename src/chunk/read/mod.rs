@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::cell::Cell;
 
 use serde::de::{DeserializeSeed, MapAccess};
@@ -64,6 +65,40 @@ impl<T: Refill> Field for InPlace<'_, '_, T> {
     fn object<'de, A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         *self.is_object = true;
         self.target.refill(map, self.cx)
+    }
+}
+
+/// An element of a list, read into a struct that is only asked for once it is known that there is an element.
+struct Element<'a, 'h, T> {
+    list: &'a mut Vec<T>,
+    at: usize,
+    spare: fn(&mut Cx<'_>) -> Option<T>,
+    prepare: fn(&mut T, usize),
+    position: usize,
+    cx: &'a mut Cx<'h>,
+}
+
+impl<'de, T: Refill + Default> DeserializeSeed<'de> for Element<'_, '_, T> {
+    /// Whether it was an object.
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        if self.list.len() <= self.at {
+            // One at a time: most lists have one element, and a vector's first growth would be four.
+            self.list.reserve_exact(1);
+            self.list.push((self.spare)(self.cx).unwrap_or_default());
+        }
+        let mut is_object = false;
+        if let Some(target) = self.list.get_mut(self.at) {
+            (self.prepare)(target, self.position);
+            Lenient(InPlace {
+                target,
+                is_object: &mut is_object,
+                cx: self.cx,
+            })
+            .deserialize(deserializer)?;
+        }
+        Ok(is_object)
     }
 }
 
