@@ -182,3 +182,22 @@ fn a_frame_of_two_values_that_comes_again_loses_neither() {
     assert_same(stream.as_bytes(), "two values");
     assert_eq!(by_parser(stream.as_bytes(), 100).1.text(), "ababababab");
 }
+
+#[test]
+fn what_only_looks_like_the_payload_before_is_read_for_itself() {
+    // The first of each pair could be learned, the second has the same bytes around other texts, and means something else.
+    let over_lines = "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":\n{\"content\":\"b\"}}]}\n\n";
+    assert_same(over_lines.as_bytes(), "data lines");
+    for payload in [
+        r#"{"choices":[{"delta":{"content":"@"}}],"choices":[{"delta":{}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":"T"}],"reasoning":"@"}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"index":null,"function":{"name":"f","arguments":"@"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning":"@","reasoning":""}}]}"#,
+        r#"{"created":1e400,"choices":[{"delta":{"content":"@"}}]}"#,
+    ] {
+        let stream: String = ["a", "b", "c"]
+            .map(|text| format!("data: {}\n\n", payload.replace('@', text)))
+            .concat();
+        assert_same(stream.as_bytes(), payload);
+    }
+}

@@ -43,11 +43,18 @@ const FULL: &str = r#"{"id":"i","object":"o","created":1,"model":"m","service_ti
 /// The target.
 pub fn decode(data: &[u8]) {
     let (switches, payload) = data.split_first().unwrap_or((&0, &[]));
-    let event = if switches & 1 == 0 { "message" } else { "error" };
+    let event = if switches & 1 == 0 {
+        "message"
+    } else {
+        "error"
+    };
     let text = &String::from_utf8_lossy(payload);
     let items = read(&mut Decoder::new(), event, text);
     let mut used = Decoder::new();
-    assert!(matches!(read(&mut used, "message", FULL)[..], [Item::Chunk(_)]));
+    assert!(matches!(
+        read(&mut used, "message", FULL)[..],
+        [Item::Chunk(_)]
+    ));
     assert_eq!(read(&mut used, event, text), items, "a used decoder");
     assert_eq!(read(&mut used, event, text), items, "the same again");
     if event == "message" {
@@ -79,7 +86,11 @@ fn again(item: &Item) {
     };
     assert_eq!(serde_json::to_string(same).unwrap(), text);
     let by_serde: Chunk = serde_json::from_str(&text).unwrap();
-    assert_eq!(serde_json::to_string(&by_serde).unwrap(), text, "by serde_json's reader");
+    assert_eq!(
+        serde_json::to_string(&by_serde).unwrap(),
+        text,
+        "by serde_json's reader"
+    );
 }
 
 /// The values of a payload, and whether the end marker follows. None for what only we read.
@@ -105,21 +116,22 @@ fn as_value(items: &[Item], (values, is_done): &(Vec<Value>, bool), is_error_eve
     for value in values {
         if !value.is_object() {
             match (items.next(), value.as_str()) {
-                (Some(Item::Api(error)), Some(text)) if is_error_event => assert_eq!(error.message, text),
+                (Some(Item::Api(error)), Some(text)) if is_error_event => {
+                    assert_eq!(error.message, text)
+                }
                 (Some(Item::Fault(ErrorKind::Malformed, ..)), _) => {}
                 (item, _) => panic!("{value} is {item:?}"),
             }
             continue;
         }
-        let choices = value["choices"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if !choices.iter().all(Value::is_object) {
-            return; // whether such choices are choices is not said
-        }
         let error = error(value, is_error_event);
         if let Some(message) = &error {
             match items.next() {
                 Some(Item::Api(error)) => {
-                    assert!(message.is_empty() || error.message == *message, "{value}: {error:?}, not {message}")
+                    assert!(
+                        message.is_empty() || error.message == *message,
+                        "{value}: {error:?}, not {message}"
+                    )
                 }
                 item => panic!("{value} is {item:?}, not an error"),
             }
@@ -154,10 +166,15 @@ fn same(want: &Value, got: &Value) -> bool {
     match (want, got) {
         (Value::Object(want), Value::String(got)) => {
             want.len() == 1
-                && want.get(WRITTEN).is_some_and(|want| serde_json::from_str(got).is_ok_and(|got: Value| got == *want))
+                && want.get(WRITTEN).is_some_and(|want| {
+                    serde_json::from_str(got).is_ok_and(|got: Value| got == *want)
+                })
         }
         (Value::Object(want), Value::Object(got)) => {
-            want.len() == got.len() && want.iter().all(|(key, want)| got.get(key).is_some_and(|got| same(want, got)))
+            want.len() == got.len()
+                && want
+                    .iter()
+                    .all(|(key, want)| got.get(key).is_some_and(|got| same(want, got)))
         }
         (Value::Array(want), Value::Array(got)) => {
             want.len() == got.len() && want.iter().zip(got).all(|(want, got)| same(want, got))
@@ -172,7 +189,11 @@ fn text(value: &Value) -> &str {
 
 /// The first text that is not empty.
 fn first_text<const N: usize>(texts: [&Value; N]) -> Option<String> {
-    texts.iter().map(|value| text(value)).find(|text| !text.is_empty()).map(String::from)
+    texts
+        .iter()
+        .map(|value| text(value))
+        .find(|text| !text.is_empty())
+        .map(String::from)
 }
 
 fn items(value: &Value) -> &[Value] {
@@ -195,7 +216,8 @@ fn message(error: &Value) -> Option<String> {
     match error {
         Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
         Value::Object(fields) => {
-            let words = first_text(["message", "msg", "error_msg", "detail"].map(|key| &error[key]));
+            let words =
+                first_text(["message", "msg", "error_msg", "detail"].map(|key| &error[key]));
             words.or_else(|| fields.values().any(says_something).then(String::new))
         }
         _ => None,
@@ -211,7 +233,12 @@ fn error(value: &Value, is_error_event: bool) -> Option<String> {
             says_something(&base["status_code"]).then(|| words.to_owned())
         })
         .or_else(|| first_text([&value["error_msg"], &value["error_message"]]))
-        .or_else(|| items(&value["choices"]).iter().take(128).find_map(|choice| message(&choice["error"])))
+        .or_else(|| {
+            items(&value["choices"])
+                .iter()
+                .take(128)
+                .find_map(|choice| message(&choice["error"]))
+        })
         .or_else(|| message(&value["x_groq"]["error"]));
     if beside_choices.is_some() || !items(&value["choices"]).is_empty() {
         return beside_choices;
@@ -220,24 +247,39 @@ fn error(value: &Value, is_error_event: bool) -> Option<String> {
     let beside_usage = items(&value["errors"])
         .first()
         .and_then(message)
-        .or_else(|| if says_something(&header["code"]) { message(header) } else { None });
+        .or_else(|| {
+            if says_something(&header["code"]) {
+                message(header)
+            } else {
+                None
+            }
+        });
     if beside_usage.is_some() || value["usage"].is_object() {
         return beside_usage;
     }
     if is_error_event || value["object"] == "error" || value["type"] == "error" {
         // In whatever words: those of fields that are not the chunk's.
-        return Some(first_text(["message", "msg", "error_msg", "detail"].map(|key| &value[key])).unwrap_or_default());
+        return Some(
+            first_text(["message", "msg", "error_msg", "detail"].map(|key| &value[key]))
+                .unwrap_or_default(),
+        );
     }
-    let in_list = items(&value["detail"]).first().map(|detail| &detail["msg"]).unwrap_or(&Value::Null);
-    first_text([&value["detail"], in_list])
-        .or_else(|| first_text([&value["message"], &value["msg"]]).filter(|_| says_something(&value["code"])))
+    let in_list = items(&value["detail"])
+        .first()
+        .map(|detail| &detail["msg"])
+        .unwrap_or(&Value::Null);
+    first_text([&value["detail"], in_list]).or_else(|| {
+        first_text([&value["message"], &value["msg"]]).filter(|_| says_something(&value["code"]))
+    })
 }
 
 /// The fields of an object by name: `Some` is what becomes of a field, an absent one none.
 fn rest(value: &Value, known: &[&str]) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
     let fields = fields.filter(|(key, _)| !known.contains(&key.as_str()));
-    fields.map(|(key, value)| (key.clone(), value.clone())).collect()
+    fields
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn put(map: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
@@ -253,10 +295,16 @@ fn texts(map: &mut Map<String, Value>, value: &Value, keys: &[&str]) {
 }
 
 fn count(value: &Value) -> Option<u64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is in range"
+    )]
     match value {
         Value::Number(number) => {
-            let float = number.as_f64().filter(|float| *float >= 0.0);
+            let float = number
+                .as_f64()
+                .filter(|float| (0.0..18_446_744_073_709_551_616.0).contains(float));
             number.as_u64().or_else(|| float.map(|float| float as u64))
         }
         Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
@@ -267,11 +315,21 @@ fn count(value: &Value) -> Option<u64> {
 /// Of an index: `Err` if it is over u32, none if it is no index.
 fn index(value: &Value) -> Result<Option<u32>, ()> {
     match value {
-        Value::Number(number) if number.is_u64() => {
-            number.as_u64().map(u32::try_from).transpose().map_err(|_| ())
+        Value::Number(number) if number.is_u64() => number
+            .as_u64()
+            .map(u32::try_from)
+            .transpose()
+            .map_err(|_| ()),
+        Value::Number(number)
+            if number
+                .as_f64()
+                .is_some_and(|float| float > f64::from(u32::MAX)) =>
+        {
+            Err(())
         }
-        Value::Number(number) if number.as_f64().is_some_and(|float| float > f64::from(u32::MAX)) => Err(()),
-        Value::String(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+        Value::String(text)
+            if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
             text.parse().map(Some).map_err(|_| ())
         }
         _ => Ok(None),
@@ -279,52 +337,106 @@ fn index(value: &Value) -> Result<Option<u32>, ()> {
 }
 
 const CHUNK: &[&str] = &[
-    "id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "obfuscation", "moderation",
+    "id",
+    "object",
+    "created",
+    "model",
+    "choices",
+    "usage",
+    "service_tier",
+    "system_fingerprint",
+    "obfuscation",
+    "moderation",
 ];
 
 fn chunk(value: &Value) -> Value {
     let mut chunk = rest(value, CHUNK);
-    texts(&mut chunk, value, &["id", "object", "model", "service_tier", "system_fingerprint", "obfuscation"]);
+    texts(
+        &mut chunk,
+        value,
+        &[
+            "id",
+            "object",
+            "model",
+            "service_tier",
+            "system_fingerprint",
+            "obfuscation",
+        ],
+    );
     put(&mut chunk, "created", count(&value["created"]));
-    put(&mut chunk, "moderation", Some(value["moderation"].clone()).filter(|value| !value.is_null()));
+    put(
+        &mut chunk,
+        "moderation",
+        Some(value["moderation"].clone()).filter(|value| !value.is_null()),
+    );
     let is_whole = value["object"] == "chat.completion";
     let mut choices = Vec::new();
     let mut read = Vec::new();
     for (position, choice) in items(&value["choices"]).iter().enumerate() {
         let position = u32::try_from(position).unwrap();
-        if let (Ok(index), true) = (index(&choice["index"]), choices.len() < 128) {
+        if let (Ok(index), true) = (
+            index(&choice["index"]),
+            choice.is_object() && choices.len() < 128,
+        ) {
             choices.push(self::choice(choice, index.unwrap_or(position), is_whole));
             read.push(choice);
         }
     }
     chunk.insert("choices".into(), choices.into());
     let is_filled = |usage: &Value| {
-        ["prompt_tokens", "completion_tokens", "total_tokens"].iter().any(|key| usage.get(key).is_some())
+        ["prompt_tokens", "completion_tokens", "total_tokens"]
+            .iter()
+            .any(|key| usage.get(key).is_some())
     };
     let own = usage(&value["usage"]);
     let own_is_filled = own.as_ref().is_some_and(is_filled);
-    let in_choice = read.iter().find_map(|choice| usage(&choice["usage"]).filter(is_filled));
+    let in_choice = read
+        .iter()
+        .find_map(|choice| usage(&choice["usage"]).filter(is_filled));
     let in_groq = || usage(&value["x_groq"]["usage"]).filter(is_filled);
-    let usage = if own_is_filled { own } else { in_choice.or_else(in_groq).or(own) };
+    let usage = if own_is_filled {
+        own
+    } else {
+        in_choice.or_else(in_groq).or(own)
+    };
     put(&mut chunk, "usage", usage);
     chunk.into()
 }
 
 fn usage(value: &Value) -> Option<Value> {
-    const INPUT: [&str; 5] = ["cached_tokens", "cache_write_tokens", "audio_tokens", "text_tokens", "image_tokens"];
+    const INPUT: [&str; 5] = [
+        "cached_tokens",
+        "cache_write_tokens",
+        "audio_tokens",
+        "text_tokens",
+        "image_tokens",
+    ];
     const OUTPUT: [&str; 5] = [
-        "reasoning_tokens", "audio_tokens", "text_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
+        "reasoning_tokens",
+        "audio_tokens",
+        "text_tokens",
+        "accepted_prediction_tokens",
+        "rejected_prediction_tokens",
     ];
     let details = |value: &Value, known: [&str; 5]| {
         let mut details = rest(value, &known);
-        known.iter().for_each(|key| put(&mut details, key, count(&value[*key])));
+        known
+            .iter()
+            .for_each(|key| put(&mut details, key, count(&value[*key])));
         value.is_object().then_some(details)
     };
     let counts = ["prompt_tokens", "completion_tokens", "total_tokens"];
     let (input, output) = ("prompt_tokens_details", "completion_tokens_details");
     let mut usage = rest(value, &[&counts[..], &[input, output]].concat());
-    for (key, other) in counts.iter().zip(["input_tokens", "output_tokens", "total_tokens"]) {
-        put(&mut usage, key, count(&value[*key]).or_else(|| count(&value[other])));
+    for (key, other) in counts
+        .iter()
+        .zip(["input_tokens", "output_tokens", "total_tokens"])
+    {
+        put(
+            &mut usage,
+            key,
+            count(&value[*key]).or_else(|| count(&value[other])),
+        );
     }
     put(&mut usage, input, details(&value[input], INPUT));
     put(&mut usage, output, details(&value[output], OUTPUT));
@@ -332,7 +444,15 @@ fn usage(value: &Value) -> Option<Value> {
 }
 
 fn choice(value: &Value, index: u32, is_whole: bool) -> Value {
-    let known = ["index", "delta", "message", "finish_reason", "finishReason", "logprobs", "usage"];
+    let known = [
+        "index",
+        "delta",
+        "message",
+        "finish_reason",
+        "finishReason",
+        "logprobs",
+        "usage",
+    ];
     let mut choice = rest(value, &known);
     choice.insert("index".into(), index.into());
     let reason = first_text([&value["finish_reason"], &value["finishReason"]]);
@@ -341,7 +461,10 @@ fn choice(value: &Value, index: u32, is_whole: bool) -> Value {
         let logprobs = &value["logprobs"];
         let mut read = rest(logprobs, &["content", "refusal"]);
         for key in ["content", "refusal"] {
-            read.insert(key.into(), Some(logprobs[key].clone()).filter(Value::is_array).into());
+            read.insert(
+                key.into(),
+                Some(logprobs[key].clone()).filter(Value::is_array).into(),
+            );
         }
         choice.insert("logprobs".into(), read.into());
     }
@@ -349,8 +472,12 @@ fn choice(value: &Value, index: u32, is_whole: bool) -> Value {
     let is_stub = delta.as_ref().is_none_or(|delta| {
         let is_empty = |key| delta.get(key).is_none_or(|text| text == "");
         let is_absent = |key| delta.get(key).is_none();
-        ["content", "refusal", "reasoning_content"].into_iter().all(is_empty)
-            && ["tool_calls", "function_call", "audio"].into_iter().all(is_absent)
+        ["content", "refusal", "reasoning_content"]
+            .into_iter()
+            .all(is_empty)
+            && ["tool_calls", "function_call", "audio"]
+                .into_iter()
+                .all(is_absent)
     });
     match (delta, message) {
         (Some(_), Some(message)) if is_whole && is_stub => choice.insert("message".into(), message),
@@ -362,8 +489,21 @@ fn choice(value: &Value, index: u32, is_whole: bool) -> Value {
 }
 
 fn delta(value: &Value) -> Option<Value> {
-    const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
-    let known = ["role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations"];
+    const REASONING: [&str; 4] = [
+        "reasoning_content",
+        "reasoning",
+        "reasoning_text",
+        "thinking",
+    ];
+    let known = [
+        "role",
+        "content",
+        "refusal",
+        "tool_calls",
+        "function_call",
+        "audio",
+        "annotations",
+    ];
     let mut delta = rest(value, &[&known[..], &REASONING].concat());
     texts(&mut delta, value, &["role", "content", "refusal"]);
     let mut reasoning = String::new();
@@ -375,7 +515,9 @@ fn delta(value: &Value) -> Option<Value> {
                 (Some(text), _) => content += text,
                 _ if part["type"] == "thinking" => {
                     reasoning += text(thinking);
-                    items(thinking).iter().for_each(|part| reasoning += text(&part["text"]));
+                    items(thinking)
+                        .iter()
+                        .for_each(|part| reasoning += text(&part["text"]));
                 }
                 (_, Some(text)) => content += text,
                 _ => others.push(part.clone()),
@@ -388,16 +530,30 @@ fn delta(value: &Value) -> Option<Value> {
     }
     reasoning += &first_text(REASONING.map(|key| &value[key])).unwrap_or_else(|| {
         let details = items(&value["reasoning_details"]).iter();
-        details.filter_map(|detail| first_text([&detail["text"], &detail["summary"]])).collect()
+        details
+            .filter_map(|detail| first_text([&detail["text"], &detail["summary"]]))
+            .collect()
     });
-    put(&mut delta, "reasoning_content", Some(reasoning).filter(|text| !text.is_empty()));
+    put(
+        &mut delta,
+        "reasoning_content",
+        Some(reasoning).filter(|text| !text.is_empty()),
+    );
     let calls = match &value["tool_calls"] {
         call @ Value::Object(_) => core::slice::from_ref(call),
         calls => items(calls),
     };
     let calls: Vec<_> = calls.iter().filter_map(tool_call).take(128).collect();
-    put(&mut delta, "tool_calls", Some(calls).filter(|calls| !calls.is_empty()));
-    put(&mut delta, "function_call", body(&value["function_call"], "arguments"));
+    put(
+        &mut delta,
+        "tool_calls",
+        Some(calls).filter(|calls| !calls.is_empty()),
+    );
+    put(
+        &mut delta,
+        "function_call",
+        body(&value["function_call"], "arguments"),
+    );
     let audio = &value["audio"];
     if audio.is_object() {
         let mut read = rest(audio, &["id", "data", "expires_at", "transcript"]);
@@ -405,7 +561,11 @@ fn delta(value: &Value) -> Option<Value> {
         put(&mut read, "expires_at", count(&audio["expires_at"]));
         delta.insert("audio".into(), read.into());
     }
-    put(&mut delta, "annotations", Some(value["annotations"].clone()).filter(Value::is_array));
+    put(
+        &mut delta,
+        "annotations",
+        Some(value["annotations"].clone()).filter(Value::is_array),
+    );
     value.is_object().then(|| delta.into())
 }
 

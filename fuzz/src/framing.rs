@@ -69,8 +69,17 @@ pub fn framing(data: &[u8]) {
 
     let expected = naive::frames(input.body);
     if !input.has(Input::SMALL) {
-        let frames: Vec<_> = whole.frames.iter().flatten().map(|(frame, _)| frame).collect();
-        assert_eq!(frames, expected.iter().collect::<Vec<_>>(), "the naive oracle");
+        let frames: Vec<_> = whole
+            .frames
+            .iter()
+            .flatten()
+            .map(|(frame, _)| frame)
+            .collect();
+        assert_eq!(
+            frames,
+            expected.iter().collect::<Vec<_>>(),
+            "the naive oracle"
+        );
         assert_eq!(frames.len(), whole.frames.len(), "a frame is too large");
     }
     let mut end = 0;
@@ -80,14 +89,17 @@ pub fn framing(data: &[u8]) {
                 assert!(range.start >= end && range.start < range.end);
                 end = range.end;
                 // A range holds its frame, and nothing else.
-                let bytes = &input.body[usize::try_from(range.start).unwrap()..usize::try_from(end).unwrap()];
+                let bytes = &input.body
+                    [usize::try_from(range.start).unwrap()..usize::try_from(end).unwrap()];
                 let alone = naive::frames(bytes);
                 assert_eq!(alone.len(), 1, "{range:?} holds one frame");
                 assert_eq!(
                     (&alone[0].event, &alone[0].data, alone[0].terminated),
                     (&frame.event, &frame.data, frame.terminated)
                 );
-                let is_known = |known: &naive::Frame| (&known.event, &known.data) == (&frame.event, &frame.data);
+                let is_known = |known: &naive::Frame| {
+                    (&known.event, &known.data) == (&frame.event, &frame.data)
+                };
                 assert!(expected.iter().any(is_known), "a frame that is none");
             }
             Err(offset) => {

@@ -19,7 +19,11 @@ fn read_lent(parser: &mut Parser, pieces: &[&[u8]], end: End) -> Outcome {
             if let Some(Event::ToolCallComplete { choice, call, .. }) = parser.event() {
                 // It can be read beside the answer, and is in it.
                 let choices = &parser.completion().choices;
-                let message = &choices.iter().find(|of| of.index == choice).unwrap().message;
+                let message = &choices
+                    .iter()
+                    .find(|of| of.index == choice)
+                    .unwrap()
+                    .message;
                 let legacy = message.function_call.as_ref();
                 assert!(
                     message.tool_calls.contains(&call)
@@ -67,9 +71,17 @@ pub fn pipeline(data: &[u8]) {
     assert_eq!(read_with(options, pieces.clone(), end), whole, "cut");
     let mut parser = Parser::with_options(options);
     assert_eq!(read_lent(&mut parser, &pieces, end), whole, "lent");
-    assert_eq!(read_lent(&mut parser, &[input.body], end), whole, "a used parser");
+    assert_eq!(
+        read_lent(&mut parser, &[input.body], end),
+        whole,
+        "a used parser"
+    );
     if input.body.len() < 512 {
-        assert_eq!(read_with(options, input.body.chunks(1), end), whole, "byte by byte");
+        assert_eq!(
+            read_with(options, input.body.chunks(1), end),
+            whole,
+            "byte by byte"
+        );
     }
     check(input.body, &options, &whole);
 }
@@ -81,7 +93,11 @@ fn check(body: &[u8], options: &Options, outcome: &Outcome) {
         Ok(_) => false,
         Err(fault) => fault.kind == ErrorKind::Truncated,
     };
-    let terminals = outcome.items.iter().filter(|item| is_terminal(item)).count();
+    let terminals = outcome
+        .items
+        .iter()
+        .filter(|item| is_terminal(item))
+        .count();
     assert_eq!(terminals, 1, "one terminal item");
     assert!(is_terminal(outcome.items.last().unwrap()), "it is the last");
     places(body, outcome);
@@ -99,7 +115,10 @@ fn places(body: &[u8], outcome: &Outcome) {
             (Ok(_), None) => last.clone(), // of the end of the input
             (Err(fault), Some(range)) => {
                 if !matches!(fault.kind, ErrorKind::NotEventStream | ErrorKind::Truncated) {
-                    assert_eq!(fault.offset, range.start, "an error is where its frame starts");
+                    assert_eq!(
+                        fault.offset, range.start,
+                        "an error is where its frame starts"
+                    );
                 }
                 fault.offset..range.end.max(fault.offset)
             }
@@ -133,8 +152,13 @@ fn order(options: &Options, outcome: &Outcome) {
                 }
                 before => panic!("usage after {before:?}"),
             },
-            Ok(Event::ChunkParsed(chunk)) if chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty()) => {
-                assert!(matches!(outcome.items.get(at + 1), Some(Ok(Event::UsageFrame(_)))));
+            Ok(Event::ChunkParsed(chunk))
+                if chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty()) =>
+            {
+                assert!(matches!(
+                    outcome.items.get(at + 1),
+                    Some(Ok(Event::UsageFrame(_)))
+                ));
             }
             Ok(Event::ToolCallComplete { .. }) => {
                 let ends = outcome.items[at..]
@@ -145,7 +169,9 @@ fn order(options: &Options, outcome: &Outcome) {
                     is_at_end
                         || matches!(
                             before,
-                            Some(Ok(Event::ChunkParsed(_) | Event::UsageFrame(_) | Event::ToolCallComplete { .. }))
+                            Some(Ok(Event::ChunkParsed(_)
+                                | Event::UsageFrame(_)
+                                | Event::ToolCallComplete { .. }))
                         ),
                     "a call completed after {before:?}"
                 );

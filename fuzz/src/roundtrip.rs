@@ -29,13 +29,66 @@ use crate::split::{difference, normal, stream_of};
 
 /// Keys by number: OpenAI's, and some that are not.
 const KEYS: &[&str] = &[
-    "id", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "moderation", "index", "message",
-    "finish_reason", "logprobs", "role", "content", "refusal", "reasoning_content", "tool_calls", "function_call", "audio",
-    "annotations", "type", "function", "custom", "name", "arguments", "input", "data", "expires_at", "transcript", "token",
-    "bytes", "logprob", "top_logprobs", "prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details",
-    "completion_tokens_details", "cached_tokens", "reasoning_tokens", "audio_tokens", "url_citation", "start_index",
-    "end_index", "title", "url", "results", "flagged", "provider", "citations", "cost", "x", "é", "format", "channel",
-    "reasoning_details", "text", "summary", "output", "native_finish_reason",
+    "id",
+    "created",
+    "model",
+    "choices",
+    "usage",
+    "service_tier",
+    "system_fingerprint",
+    "moderation",
+    "index",
+    "message",
+    "finish_reason",
+    "logprobs",
+    "role",
+    "content",
+    "refusal",
+    "reasoning_content",
+    "tool_calls",
+    "function_call",
+    "audio",
+    "annotations",
+    "type",
+    "function",
+    "custom",
+    "name",
+    "arguments",
+    "input",
+    "data",
+    "expires_at",
+    "transcript",
+    "token",
+    "bytes",
+    "logprob",
+    "top_logprobs",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_tokens_details",
+    "completion_tokens_details",
+    "cached_tokens",
+    "reasoning_tokens",
+    "audio_tokens",
+    "url_citation",
+    "start_index",
+    "end_index",
+    "title",
+    "url",
+    "results",
+    "flagged",
+    "provider",
+    "citations",
+    "cost",
+    "x",
+    "é",
+    "format",
+    "channel",
+    "reasoning_details",
+    "text",
+    "summary",
+    "output",
+    "native_finish_reason",
 ];
 const MAX_DEPTH: usize = 8;
 
@@ -85,7 +138,11 @@ fn value(u: &mut Unstructured<'_>, depth: usize) -> Result<Value> {
 }
 
 fn text(u: &mut Unstructured<'_>, count: usize) -> Result<String> {
-    let len = if count == 31 { usize::from(u.arbitrary::<u8>()?) } else { count };
+    let len = if count == 31 {
+        usize::from(u.arbitrary::<u8>()?)
+    } else {
+        count
+    };
     Ok(String::from_utf8_lossy(u.bytes(len.min(u.len()))?).into_owned())
 }
 
@@ -128,7 +185,11 @@ fn write(value: &Value, bytes: &mut Vec<u8>) {
         Value::Object(fields) => {
             bytes.push(head(6, fields.len()));
             for (key, value) in fields.iter().take(31) {
-                match KEYS.iter().position(|known| known == key).and_then(|nth| u8::try_from(nth).ok()) {
+                match KEYS
+                    .iter()
+                    .position(|known| known == key)
+                    .and_then(|nth| u8::try_from(nth).ok())
+                {
                     Some(nth) => bytes.push(nth),
                     None => {
                         bytes.push(255);
@@ -151,14 +212,22 @@ fn write_text(text: &str, bytes: &mut Vec<u8>) {
 }
 
 /// The fields of an object that `keep` keeps.
-fn fields(value: &Value, mut keep: impl FnMut(&str, &Value) -> Option<Value>) -> Map<String, Value> {
+fn fields(
+    value: &Value,
+    mut keep: impl FnMut(&str, &Value) -> Option<Value>,
+) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
-    fields.filter_map(|(key, value)| Some((key.clone(), keep(key, value)?))).collect()
+    fields
+        .filter_map(|(key, value)| Some((key.clone(), keep(key, value)?)))
+        .collect()
 }
 
 /// Text; an empty one is absent.
 fn filled(value: &Value) -> Option<Value> {
-    value.as_str().filter(|text| !text.is_empty()).map(Value::from)
+    value
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .map(Value::from)
 }
 
 fn count(value: &Value) -> Option<Value> {
@@ -170,9 +239,27 @@ fn extra(key: &str, value: &Value) -> Option<Value> {
     let means_something = KEYS[..41].contains(&key)
         || matches!(
             key,
-            "object" | "obfuscation" | "delta" | "finishReason" | "reasoning" | "reasoning_text" | "thinking" | "reasoning_details"
-                | "content_parts" | "input_tokens" | "output_tokens" | "error" | "errors" | "error_msg" | "error_message"
-                | "base_resp" | "header" | "x_groq" | "detail" | "code" | "slot"
+            "object"
+                | "obfuscation"
+                | "delta"
+                | "finishReason"
+                | "reasoning"
+                | "reasoning_text"
+                | "thinking"
+                | "reasoning_details"
+                | "content_parts"
+                | "input_tokens"
+                | "output_tokens"
+                | "error"
+                | "errors"
+                | "error_msg"
+                | "error_message"
+                | "base_resp"
+                | "header"
+                | "x_groq"
+                | "detail"
+                | "code"
+                | "slot"
         );
     (!means_something && !value.is_null()).then(|| value.clone())
 }
@@ -189,9 +276,20 @@ fn answer(value: &Value) -> Value {
     });
     let mut indices = BTreeSet::new();
     let mut choices = Vec::new();
-    for (position, value) in value.get("choices").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let given = value.get("index").and_then(Value::as_u64).and_then(|index| u32::try_from(index).ok());
-        let index = given.or_else(|| u32::try_from(position).ok()).unwrap_or_default();
+    for (position, value) in value
+        .get("choices")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let given = value
+            .get("index")
+            .and_then(Value::as_u64)
+            .and_then(|index| u32::try_from(index).ok());
+        let index = given
+            .or_else(|| u32::try_from(position).ok())
+            .unwrap_or_default();
         if value.is_object() && indices.insert(index) {
             choices.push(choice(index, value));
         }
@@ -205,8 +303,14 @@ fn usage(value: &Value) -> Option<Value> {
     const COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
     let details = |value: &Value| {
         let details = fields(value, |key, value| match key {
-            "cached_tokens" | "cache_write_tokens" | "audio_tokens" | "text_tokens" | "image_tokens" | "reasoning_tokens"
-            | "accepted_prediction_tokens" | "rejected_prediction_tokens" => count(value),
+            "cached_tokens"
+            | "cache_write_tokens"
+            | "audio_tokens"
+            | "text_tokens"
+            | "image_tokens"
+            | "reasoning_tokens"
+            | "accepted_prediction_tokens"
+            | "rejected_prediction_tokens" => count(value),
             key => extra(key, value),
         });
         value.is_object().then(|| details.into())
@@ -216,7 +320,10 @@ fn usage(value: &Value) -> Option<Value> {
         "prompt_tokens_details" | "completion_tokens_details" => details(value),
         key => extra(key, value),
     });
-    COUNTS.iter().any(|key| usage.contains_key(*key)).then(|| usage.into())
+    COUNTS
+        .iter()
+        .any(|key| usage.contains_key(*key))
+        .then(|| usage.into())
 }
 
 fn choice(index: u32, value: &Value) -> Value {
@@ -225,7 +332,8 @@ fn choice(index: u32, value: &Value) -> Value {
         "finish_reason" => filled(value),
         "logprobs" => {
             let logprobs = fields(value, |key, value| match key {
-                "content" | "refusal" => Some(value.clone()).filter(|value| value.as_array().is_some_and(|list| !list.is_empty())),
+                "content" | "refusal" => Some(value.clone())
+                    .filter(|value| value.as_array().is_some_and(|list| !list.is_empty())),
                 key => extra(key, value),
             });
             let says_something = logprobs.values().any(|value| *value != json!([]));
@@ -234,7 +342,10 @@ fn choice(index: u32, value: &Value) -> Value {
         key => extra(key, value),
     });
     choice.insert("index".into(), index.into());
-    choice.insert("message".into(), message(value.get("message").unwrap_or(&Value::Null)));
+    choice.insert(
+        "message".into(),
+        message(value.get("message").unwrap_or(&Value::Null)),
+    );
     choice.into()
 }
 
@@ -244,7 +355,11 @@ fn message(value: &Value) -> Value {
         "role" | "refusal" | "reasoning_content" => filled(value),
         "tool_calls" => {
             let calls = value.as_array()?.iter().enumerate();
-            Some(calls.filter_map(|(nth, call)| tool_call(nth, call)).collect())
+            Some(
+                calls
+                    .filter_map(|(nth, call)| tool_call(nth, call))
+                    .collect(),
+            )
         }
         "function_call" => named(value, "arguments"),
         "audio" => {
@@ -272,8 +387,12 @@ fn named(value: &Value, key: &str) -> Option<Value> {
 }
 
 fn tool_call(nth: usize, value: &Value) -> Option<Value> {
-    let custom = value.get("custom").and_then(|custom| named(custom, "input"));
-    let function = value.get("function").and_then(|function| named(function, "arguments"));
+    let custom = value
+        .get("custom")
+        .and_then(|custom| named(custom, "input"));
+    let function = value
+        .get("function")
+        .and_then(|function| named(function, "arguments"));
     let mut call = fields(value, extra);
     let id = value.get("id").and_then(Value::as_str).unwrap_or_default();
     call.insert("id".into(), format!("{nth}{id}").into());
@@ -296,23 +415,40 @@ pub fn roundtrip(data: &[u8]) {
     let want = normal(&answer);
     let same = |completion: &ChatCompletion, how: &str| {
         let got = normal(&serde_json::to_value(completion).unwrap());
-        assert!(got == want, "{how}{}\n{answer}", difference("", &want, &got));
+        assert!(
+            got == want,
+            "{how}{}\n{answer}",
+            difference("", &want, &got)
+        );
     };
     let stream = stream_of(&answer);
-    let outcome = read_with(Options::default(), input.cut(stream.as_bytes()), End::Finish);
+    let outcome = read_with(
+        Options::default(),
+        input.cut(stream.as_bytes()),
+        End::Finish,
+    );
     same(&outcome.completion, "split and joined");
-    assert!(outcome.items.iter().all(Result::is_ok), "{:?}", outcome.items);
+    assert!(
+        outcome.items.iter().all(Result::is_ok),
+        "{:?}",
+        outcome.items
+    );
     check_completed(&outcome);
     let calls: usize = outcome
         .completion
         .choices
         .iter()
-        .map(|choice| choice.message.tool_calls.len() + usize::from(choice.message.function_call.is_some()))
+        .map(|choice| {
+            choice.message.tool_calls.len() + usize::from(choice.message.function_call.is_some())
+        })
         .sum();
     let Some(Ok(Event::Done(done))) = outcome.items.last() else {
         panic!("no end")
     };
-    assert_eq!(outcome.completed().len() + done.incomplete_calls().len(), calls);
+    assert_eq!(
+        outcome.completed().len() + done.incomplete_calls().len(),
+        calls
+    );
 
     let whole: ChatCompletion = serde_json::from_value(answer.clone()).unwrap();
     same(&whole, "deserialised");

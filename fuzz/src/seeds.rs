@@ -18,7 +18,11 @@ fn fixtures() -> PathBuf {
 /// Every `.jsonl` file of cases, and every whole stream.
 fn streams() -> Vec<Case> {
     let mut streams = Vec::new();
-    for name in ["streams.jsonl", "streams_expected.jsonl", "deviations.jsonl"] {
+    for name in [
+        "streams.jsonl",
+        "streams_expected.jsonl",
+        "deviations.jsonl",
+    ] {
         streams.extend(cases(&fixtures().join(name)));
     }
     streams
@@ -26,14 +30,32 @@ fn streams() -> Vec<Case> {
 
 /// A body with switches and sizes that differ from one seed to the next.
 fn input(nth: usize, body: &[u8]) -> Vec<u8> {
-    const SWITCHES: [u8; 8] = [0, 0, 0, Input::ABORT, 0, Input::SMALL, Input::STRICT, Input::SMALL | Input::STRICT];
+    const SWITCHES: [u8; 8] = [
+        0,
+        0,
+        0,
+        Input::ABORT,
+        0,
+        Input::SMALL,
+        Input::STRICT,
+        Input::SMALL | Input::STRICT,
+    ];
     const SIZES: [[u8; 3]; 5] = [[0, 0, 0], [1, 1, 1], [7, 0, 64], [3, 200, 1], [100, 30, 0]];
     let (switches, sizes) = (SWITCHES[nth % SWITCHES.len()], SIZES[nth % SIZES.len()]);
-    Input { switches, sizes, body }.to_bytes()
+    Input {
+        switches,
+        sizes,
+        body,
+    }
+    .to_bytes()
 }
 
 fn inputs<'a>(bodies: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
-    bodies.into_iter().enumerate().map(|(nth, body)| input(nth, body)).collect()
+    bodies
+        .into_iter()
+        .enumerate()
+        .map(|(nth, body)| input(nth, body))
+        .collect()
 }
 
 /// The payloads of a stream.
@@ -73,7 +95,9 @@ pub fn pipeline() -> Vec<Vec<u8>> {
 
 pub fn template() -> Vec<Vec<u8>> {
     let scripts = streams().into_iter().map(|case| {
-        let payloads = payloads(&case.input).into_iter().map(|(_, payload)| payload.replace('\n', " "));
+        let payloads = payloads(&case.input)
+            .into_iter()
+            .map(|(_, payload)| payload.replace('\n', " "));
         payloads.collect::<Vec<_>>().join("\n").into_bytes()
     });
     let mut scripts: Vec<Vec<u8>> = scripts.filter(|script| script.len() < 4000).collect();
@@ -86,7 +110,20 @@ pub fn template() -> Vec<Vec<u8>> {
     ] {
         for kind in [b'~', b'^', b'+'] {
             let mut script = shape.as_bytes().to_vec();
-            for (nth, text) in (0..).zip(["x", "", "\\n", "\\ud83d\\ude00", "\\ud83d", "\u{e9}", "\"", "7", "01", "\"y\"", "null", "[]"]) {
+            for (nth, text) in (0..).zip([
+                "x",
+                "",
+                "\\n",
+                "\\ud83d\\ude00",
+                "\\ud83d",
+                "\u{e9}",
+                "\"",
+                "7",
+                "01",
+                "\"y\"",
+                "null",
+                "[]",
+            ]) {
                 script.extend([b'\n', kind, nth * 3 + 1]);
                 script.extend_from_slice(text.as_bytes());
                 script.extend_from_slice(b"\n=");
@@ -101,7 +138,9 @@ pub fn tools() -> Vec<Vec<u8>> {
     let seeds = streams().into_iter().enumerate().filter_map(|(nth, case)| {
         let fragments = fragments(&case.input);
         let mut seed = vec![u8::try_from(nth % 4).unwrap_or_default()];
-        fragments.iter().for_each(|fragment| fragment.write(&mut seed));
+        fragments
+            .iter()
+            .for_each(|fragment| fragment.write(&mut seed));
         (!fragments.is_empty()).then_some(seed)
     });
     seeds.collect()
@@ -123,17 +162,29 @@ fn fragments(stream: &[u8]) -> Vec<Fragment> {
     for (_, payload) in payloads(stream) {
         let mut payloads = decoder.payloads(&payload);
         while let Some(payload) = payloads.next_payload() {
-            let Ok(Payload::Chunk(chunk)) = payload else { continue };
+            let Ok(Payload::Chunk(chunk)) = payload else {
+                continue;
+            };
             let mut is_new_chunk = true;
             for choice in &chunk.choices {
-                let mut reason = choice.finish_reason.as_ref().map(|reason| match reason.as_str() {
-                    "stop" => 1,
-                    "length" => 2,
-                    _ => 0,
-                });
-                let mut add = |index: Option<u32>, id: Option<&str>, name: Option<&str>, arguments: Option<&str>, kind, has_type| {
+                let mut reason =
+                    choice
+                        .finish_reason
+                        .as_ref()
+                        .map(|reason| match reason.as_str() {
+                            "stop" => 1,
+                            "length" => 2,
+                            _ => 0,
+                        });
+                let mut add = |index: Option<u32>,
+                               id: Option<&str>,
+                               name: Option<&str>,
+                               arguments: Option<&str>,
+                               kind,
+                               has_type| {
                     let arguments = arguments.map_or(Arguments::Common(0), |text| {
-                        let end = (0..=text.len().min(255)).rfind(|end| text.is_char_boundary(*end));
+                        let end =
+                            (0..=text.len().min(255)).rfind(|end| text.is_char_boundary(*end));
                         Arguments::Text(text[..end.unwrap_or_default()].to_owned())
                     });
                     fragments.push(Fragment {
@@ -142,34 +193,77 @@ fn fragments(stream: &[u8]) -> Vec<Fragment> {
                         kind,
                         has_type,
                         as_json: false,
-                        index: index.map_or(0, |index| u8::try_from(index.min(4)).unwrap_or_default() + 1),
-                        id: id.map_or(0, |id| if id.is_empty() { 9 } else { Fragment::id_of(nth(&mut ids, id)) }),
-                        name: name.map_or(0, |name| if name.is_empty() { 7 } else { Fragment::name_of(nth(&mut names, name)) }),
+                        index: index.map_or(0, |index| {
+                            u8::try_from(index.min(4)).unwrap_or_default() + 1
+                        }),
+                        id: id.map_or(0, |id| {
+                            if id.is_empty() {
+                                9
+                            } else {
+                                Fragment::id_of(nth(&mut ids, id))
+                            }
+                        }),
+                        name: name.map_or(0, |name| {
+                            if name.is_empty() {
+                                7
+                            } else {
+                                Fragment::name_of(nth(&mut names, name))
+                            }
+                        }),
                         arguments,
                         reason: reason.take(),
                     });
                 };
                 for call in &choice.delta.tool_calls {
                     let (function, custom) = (call.function.as_ref(), call.custom.as_ref());
-                    let name = function.map_or_else(|| custom.and_then(|of| of.name.as_deref()), |of| of.name.as_deref());
-                    let arguments =
-                        function.map_or_else(|| custom.and_then(|of| of.input.as_deref()), |of| of.arguments.as_deref());
-                    let kind = if custom.is_some() { Kind::Custom } else { Kind::Function };
-                    add(call.index, call.id.as_deref(), name, arguments, kind, call.r#type.is_some());
+                    let name = function.map_or_else(
+                        || custom.and_then(|of| of.name.as_deref()),
+                        |of| of.name.as_deref(),
+                    );
+                    let arguments = function.map_or_else(
+                        || custom.and_then(|of| of.input.as_deref()),
+                        |of| of.arguments.as_deref(),
+                    );
+                    let kind = if custom.is_some() {
+                        Kind::Custom
+                    } else {
+                        Kind::Function
+                    };
+                    add(
+                        call.index,
+                        call.id.as_deref(),
+                        name,
+                        arguments,
+                        kind,
+                        call.r#type.is_some(),
+                    );
                 }
                 if let Some(call) = &choice.delta.function_call {
-                    add(None, None, call.name.as_deref(), call.arguments.as_deref(), Kind::Legacy, false);
+                    add(
+                        None,
+                        None,
+                        call.name.as_deref(),
+                        call.arguments.as_deref(),
+                        Kind::Legacy,
+                        false,
+                    );
                 }
                 // A finish reason that comes alone is on a fragment that says nothing.
-                let is_alone = choice.delta.tool_calls.is_empty() && choice.delta.function_call.is_none();
+                let is_alone =
+                    choice.delta.tool_calls.is_empty() && choice.delta.function_call.is_none();
                 if choice.finish_reason.is_some() && is_alone {
                     add(None, None, None, None, Kind::Function, false);
                 }
             }
         }
     }
-    let says_something = |fragment: &Fragment| fragment.name != 0 || fragment.arguments != Arguments::Common(0);
-    if fragments.iter().any(says_something) { fragments } else { Vec::new() }
+    let says_something =
+        |fragment: &Fragment| fragment.name != 0 || fragment.arguments != Arguments::Common(0);
+    if fragments.iter().any(says_something) {
+        fragments
+    } else {
+        Vec::new()
+    }
 }
 
 pub fn roundtrip() -> Vec<Vec<u8>> {
@@ -181,7 +275,8 @@ pub fn roundtrip() -> Vec<Vec<u8>> {
             parser.finish();
             while parser.next_event().is_some() {}
             let mut answer = Vec::new();
-            Json(serde_json::to_value(parser.completion()).expect("it serialises")).write(&mut answer);
+            Json(serde_json::to_value(parser.completion()).expect("it serialises"))
+                .write(&mut answer);
             answer
         })
         .collect();
@@ -200,7 +295,14 @@ pub fn files(folder: &std::path::Path) -> Vec<(PathBuf, Vec<u8>)> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
     paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read(&path).expect("a file that is there"))).collect()
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(&path).expect("a file that is there")))
+        .collect()
 }

@@ -37,7 +37,11 @@ pub(crate) fn payloads(script: &[u8]) -> Vec<String> {
         };
         let payload = payload.replace('\r', "");
         // It grows by edits only: no more than the fast path learns, and a little.
-        payloads.push(if payload.len() > 5000 { String::new() } else { payload });
+        payloads.push(if payload.len() > 5000 {
+            String::new()
+        } else {
+            payload
+        });
     }
     payloads
 }
@@ -78,7 +82,9 @@ fn tokens(text: &str) -> Vec<(usize, usize)> {
                 }
             }
             b'0'..=b'9' | b'-' => {
-                while at < bytes.len() && matches!(bytes[at], b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') {
+                while at < bytes.len()
+                    && matches!(bytes[at], b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
+                {
                     at += 1;
                 }
                 tokens.push((start, at));
@@ -127,7 +133,12 @@ fn stream_of(payloads: &[String], between: &str) -> (Vec<u8>, Vec<u64>) {
 
 /// What was read, with the payload's number in place of each offset.
 fn by_number(mut outcome: Outcome, starts: &[u64]) -> (Outcome, Vec<(Deviation, u64, usize)>) {
-    let number = |offset: u64| starts.iter().position(|start| *start == offset).expect("a frame's start");
+    let number = |offset: u64| {
+        starts
+            .iter()
+            .position(|start| *start == offset)
+            .expect("a frame's start")
+    };
     for item in &mut outcome.items {
         if let Err(fault) = item {
             fault.offset = number(fault.offset) as u64;
@@ -170,7 +181,11 @@ pub fn template(data: &[u8]) {
     // Off: an object that is nothing, before each payload, makes the fast path forget.
     let (off_stream, off_starts) = stream_of(&payloads, "data: {}\n\n");
     let off = read_with(options, [&off_stream[..]], End::Finish);
-    assert_eq!(by_number(on.clone(), &starts), by_number(off, &off_starts), "on = off");
+    assert_eq!(
+        by_number(on.clone(), &starts),
+        by_number(off, &off_starts),
+        "on = off"
+    );
 
     if options.limits == Options::default().limits {
         let (chunks, completion) = by_hand(&stream);
@@ -179,7 +194,11 @@ pub fn template(data: &[u8]) {
             _ => None,
         });
         let parsed: Vec<&Chunk> = parsed.collect();
-        assert_eq!(parsed, chunks.iter().collect::<Vec<_>>(), "the layers by hand");
+        assert_eq!(
+            parsed,
+            chunks.iter().collect::<Vec<_>>(),
+            "the layers by hand"
+        );
         for (one, other) in parsed.iter().zip(&chunks) {
             let text = |chunk: &Chunk| serde_json::to_string(chunk).unwrap();
             assert_eq!(text(one), text(other));

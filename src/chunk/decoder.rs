@@ -286,7 +286,7 @@ impl Decoder {
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
             reader.skip()?;
             let step = match value(text.get(at..reader.at()).unwrap_or_default()) {
-                Some(Value::String(message)) if is_error_event => {
+                Some(Value::String(message)) if is_error_event && !message.is_empty() => {
                     Step::Api(Box::new(ApiError::from_text(&message)))
                 }
                 _ => Step::Malformed(at, SyntaxError::no_object()),

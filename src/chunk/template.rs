@@ -191,12 +191,21 @@ impl Template {
             self.pause -= 1;
             return;
         }
-        let not_to_be_learned =
-            DeviationSet::from_iter([Deviation::DuplicateKey, Deviation::LoneSurrogate]);
+        let not_to_be_learned = DeviationSet::from_iter([
+            Deviation::DuplicateKey,
+            Deviation::LoneSurrogate,
+            Deviation::ContentParts,
+            Deviation::NumberOutOfRange,
+            Deviation::NotFinite,
+            Deviation::CountNotInteger,
+            Deviation::WrongType,
+        ]);
         let [choice] = chunk.choices.as_slice() else {
             return;
         };
-        if payload.len() > MAX_LEN
+        // Of several data lines: in the raw bytes there would be more than one line.
+        if payload.contains(['\n', '\r'])
+            || payload.len() > MAX_LEN
             || choice.message.is_some()
             || choice.delta.tool_calls.len() > 1
             || !deviations.intersection(not_to_be_learned).is_empty()
@@ -337,7 +346,10 @@ enum Level {
 /// Looks through an object for holes. False if it has a shape that is not to be learned.
 fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<usize>)>) -> bool {
     let mut is_good = true;
+    let mut seen = Vec::new();
     let walked = reader.members(|reader, key| {
+        is_good &= !seen.iter().any(|earlier| earlier == key);
+        seen.push(String::from(key));
         let value = reader.rest();
         let start = reader.at();
         let (hole, inner) = match (level, key) {

@@ -136,16 +136,28 @@ fn first<T: Default + PartialEq, const N: usize>(candidates: [T; N]) -> T {
 fn message(error: &Json) -> String {
     let Json::Object(fields) = error else { return error.string() };
     let text = first(["message", "msg", "error_msg", "detail"].map(|key| error.get(key).string()));
-    if text.is_empty() && fields.iter().any(|(key, _)| !error.get(key).is_nothing()) { sorted(error) } else { text }
+    if text.is_empty() && fields.iter().any(|(key, _)| !error.get(key).is_nothing()) { sorted(error).to_string() } else { text }
 }
 
 /// They are no part of an error object.
 const CHUNK_FIELDS: [&str; 10] = ["id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation",
     "moderation", "usage", "choices"];
 
-/// A value as serde_json writes it: keys sorted.
-fn sorted(error: &Json) -> String {
-    serde_json::from_str(&error.compact()).map_or_else(|_| error.compact(), |value: serde_json::Value| value.to_string())
+/// A value as serde_json has it: keys sorted, numbers as binary ones.
+fn sorted(json: &Json) -> serde_json::Value {
+    let number = |text: &str| match (text.parse::<u64>(), text.parse::<i64>(), text.parse::<f64>()) {
+        (Ok(number), ..) => number.into(),
+        (_, Ok(number @ ..0), _) => number.into(),
+        (.., number) => number.ok().into(),
+    };
+    match json {
+        Json::Null => serde_json::Value::Null,
+        Json::Bool(value) => (*value).into(),
+        Json::Number(text) => number(text),
+        Json::Text(_) => json.string().into(),
+        Json::List(items) => items.iter().map(sorted).collect(),
+        Json::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), sorted(value))).collect(),
+    }
 }
 
 /// The message of a payload that reports an error. "" if it reports none.
@@ -156,7 +168,7 @@ fn error(payload: &Json, event: &str) -> String {
     let choices = payload.get("choices").items();
     let base = match base.get("status_msg") {
         _ if !is_code(base.get("status_code")) => String::new(),
-        number @ Json::Number(_) => sorted(number),
+        number @ Json::Number(_) => sorted(number).to_string(),
         text => first([text.string(), "error".into()]),
     };
     let in_choice = choices.iter().map(|choice| message(choice.get("error"))).find(|text| !text.is_empty()).unwrap_or_default();
@@ -359,11 +371,11 @@ impl Choice {
     fn choice(&mut self, choice: &Json, is_whole: bool) {
         let (delta, message) = (choice.get("delta"), choice.get("message"));
         let mut stub = Self::default(); // beside the message of a whole answer (Perplexity)
-        stub.delta(delta);
+        stub.delta(delta, false);
         if delta.is_object() && !(is_whole && message.is_object() && stub.is_empty()) {
-            self.delta(delta);
+            self.delta(delta, false);
         } else if self.is_empty() {
-            self.delta(message);
+            self.delta(message, true);
         }
         let reason = first([choice.get("finish_reason").string(), choice.get("finishReason").string()]);
         if !reason.is_empty() && (reason != "stop" || self.finish.is_empty()) {
@@ -375,7 +387,8 @@ impl Choice {
             }
         }
     }
-    fn delta(&mut self, delta: &Json) {
+    /// A delta, or a whole message: in that each call is one of its own.
+    fn delta(&mut self, delta: &Json, is_message: bool) {
         self.content.extend(delta.get("content").text());
         for part in delta.get("content").items() {
             if part.get("type").string() == "thinking" {
@@ -402,26 +415,30 @@ impl Choice {
             }
             self.is_last_skipped = index.is_some_and(|index| index > u64::from(u32::MAX)); // TooLarge
             if !self.is_last_skipped {
-                self.fragment(index, &id, if is_custom { custom } else { function }, is_custom);
+                let found = self.find(index, &id).filter(|_| !is_message);
+                self.fragment(found, index, &id, if is_custom { custom } else { function }, is_custom);
             }
         }
         if delta.get("function_call").is_object() {
             self.is_last_skipped = false;
-            self.fragment(Some(FUNCTION_CALL), &[], delta.get("function_call"), false);
+            let found = self.find(Some(FUNCTION_CALL), &[]);
+            self.fragment(found, Some(FUNCTION_CALL), &[], delta.get("function_call"), false);
         }
     }
+    /// The slot of a fragment: by index, else by known id, else, with neither, the last one.
+    fn find(&self, index: Option<u64>, id: &[u16]) -> Option<usize> {
+        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
+        let by_id = || self.slots.iter().position(|slot| !id.is_empty() && slot.id == id);
+        by_index.or_else(by_id).or(self.last.filter(|_| index.is_none() && id.is_empty()))
+    }
     /// One fragment of a call; `id`, `name` and `arguments` are "" where they are absent.
-    fn fragment(&mut self, index: Option<u64>, id: &[u16], body: &Json, custom: bool) {
+    fn fragment(&mut self, found: Option<usize>, index: Option<u64>, id: &[u16], body: &Json, custom: bool) {
         let name: Text = body.get("name").string().encode_utf16().collect(); // no flow of text: halves of pairs never meet
         let arguments = body.get(if custom { "input" } else { "arguments" });
         let written: Text = arguments.compact().encode_utf16().collect();
         let arguments = if arguments.end().is_some() { &written } else { arguments.text() };
         let blank = String::from_utf16_lossy(arguments).trim().is_empty();
 
-        // its slot: by index, else by known id, else, with neither, the last one
-        let by_index = index.and_then(|index| self.by_index.get(&index).copied());
-        let by_id = || self.slots.iter().position(|slot| !id.is_empty() && slot.id == id);
-        let found = by_index.or_else(by_id).or(self.last.filter(|_| index.is_none() && id.is_empty()));
         let opens_another = |slot: &Slot| {
             let is_whole = !slot.custom && whole(&slot.arguments).is_some();
             let begun = !slot.arguments.is_empty();

@@ -14,12 +14,21 @@ fn replay(target: &Target, what: &str, inputs: &[(PathBuf, Vec<u8>)]) -> usize {
     let is_broken = |(path, input): &&(PathBuf, Vec<u8>)| {
         let result = catch_unwind(|| (target.run)(input));
         if result.is_err() {
-            eprintln!("broken: {} by {}: {}", target.name, path.display(), input.escape_ascii());
+            eprintln!(
+                "broken: {} by {}: {}",
+                target.name,
+                path.display(),
+                input.escape_ascii()
+            );
         }
         result.is_err()
     };
     let broken = inputs.iter().filter(is_broken).count();
-    println!("replayed {} {what} of {}, {broken} broken", inputs.len(), target.name);
+    println!(
+        "replayed {} {what} of {}, {broken} broken",
+        inputs.len(),
+        target.name
+    );
     broken
 }
 
@@ -29,15 +38,23 @@ fn main() -> ExitCode {
         Some((name, paths)) => (Some(name), paths),
         None => (None, &[][..]),
     };
-    let targets: Vec<&Target> = TARGETS.iter().filter(|target| name.is_none_or(|name| name == target.name)).collect();
+    let targets: Vec<&Target> = TARGETS
+        .iter()
+        .filter(|target| name.is_none_or(|name| name == target.name))
+        .collect();
     if targets.is_empty() {
-        eprintln!("no such target; there are {:?}", TARGETS.map(|target| target.name));
+        eprintln!(
+            "no such target; there are {:?}",
+            TARGETS.map(|target| target.name)
+        );
         return ExitCode::from(64);
     }
     let mut broken = 0;
     for target in targets {
         let made = (target.seeds)().into_iter().enumerate();
-        let made: Vec<_> = made.map(|(nth, seed)| (PathBuf::from(format!("seed {nth}")), seed)).collect();
+        let made: Vec<_> = made
+            .map(|(nth, seed)| (PathBuf::from(format!("seed {nth}")), seed))
+            .collect();
         assert!(!made.is_empty(), "the fixtures are there");
         broken += replay(target, "seeds", &made);
         broken += replay(target, "regressions", &seeds::regressions(target.name));

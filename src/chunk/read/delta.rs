@@ -102,19 +102,39 @@ struct Reasoning<'a, 'h> {
     rank: &'a mut usize,
 }
 
+impl Reasoning<'_, '_> {
+    fn own_rank(&self) -> usize {
+        REASONING
+            .iter()
+            .position(|name| *name == self.name)
+            .unwrap_or(REASONING.len())
+    }
+
+    /// Nothing under this name: what came before under the same one does not count.
+    fn nothing(self) {
+        if self.own_rank() == *self.rank {
+            *self.rank = REASONING.len();
+            self.text.absent();
+        }
+    }
+}
+
 impl Field for Reasoning<'_, '_> {
-    fn absent(self) {}
+    fn absent(self) {
+        self.nothing();
+    }
 
     fn wrong(self) {
         self.text.cx.note(Deviation::WrongType);
+        self.nothing();
     }
 
     fn text(self, text: &str) {
-        let rank = REASONING
-            .iter()
-            .position(|name| *name == self.name)
-            .unwrap_or(REASONING.len());
-        if !text.is_empty() && rank <= *self.rank {
+        if text.is_empty() {
+            return self.nothing();
+        }
+        let rank = self.own_rank();
+        if rank <= *self.rank {
             *self.rank = rank;
             self.text.text(text);
         }
