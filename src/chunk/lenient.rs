@@ -2,11 +2,10 @@
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
+use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserializer, Serialize};
 use serde_json::Value;
 
 use super::RawJson;
@@ -424,14 +423,11 @@ impl<'de> Visitor<'de> for Arguments<'_, '_> {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let mut json = Vec::new();
-        Transcode::new(deserializer)
-            .serialize(&mut serde_json::Serializer::new(&mut json))
-            .map_err(Error::custom)?;
-        match serde_json::from_slice(&json) {
+        let json = serde_json::to_string(&Transcode::new(deserializer)).map_err(Error::custom)?;
+        match serde_json::from_str(&json) {
             Ok(Value::Null) => self.0.absent(),
             Ok(Value::String(text)) => self.0.text(&text),
-            Ok(Value::Object(_) | Value::Array(_)) => self.json(&String::from_utf8_lossy(&json)),
+            Ok(Value::Object(_) | Value::Array(_)) => self.json(&json),
             _ => self.0.wrong(),
         }
         Ok(())

@@ -2,7 +2,6 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::{self, DeserializeOwned, Visitor};
@@ -184,11 +183,9 @@ where
             self,
             deserializer: D,
         ) -> Result<T, D::Error> {
-            let mut text = Vec::new();
-            Transcode::new(deserializer)
-                .serialize(&mut serde_json::Serializer::new(&mut text))
-                .map_err(de::Error::custom)?;
-            Ok((self.0)(Some(&String::from_utf8_lossy(&text))))
+            let text =
+                serde_json::to_string(&Transcode::new(deserializer)).map_err(de::Error::custom)?;
+            Ok((self.0)(Some(&text)))
         }
     }
 
