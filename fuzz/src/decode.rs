@@ -295,11 +295,6 @@ fn texts(map: &mut Map<String, Value>, value: &Value, keys: &[&str]) {
 }
 
 fn count(value: &Value) -> Option<u64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it is in range"
-    )]
     match value {
         Value::Number(number) => {
             let float = number

@@ -165,7 +165,6 @@ fn write(value: &Value, bytes: &mut Vec<u8>) {
                 bytes.extend(large.to_le_bytes());
             }
             None => {
-                #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
                 let quarters = (number.as_f64().unwrap_or_default() * 4.0) as i8;
                 bytes.extend([3, quarters.to_le_bytes()[0]]);
             }

@@ -23,6 +23,8 @@ use crate::{Deviation, DeviationSet};
 /// A longer payload is not learned: to compare it would cost more than it saves.
 const MAX_LEN: usize = 4 << 10;
 const MAX_HOLES: usize = 6;
+/// An object with more keys is not learned.
+const MAX_KEYS: usize = 32;
 
 /// A payload with holes, and how well it has done.
 #[derive(Debug, Clone, Default)]
@@ -346,10 +348,15 @@ enum Level {
 /// Looks through an object for holes. False if it has a shape that is not to be learned.
 fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<usize>)>) -> bool {
     let mut is_good = true;
-    let mut seen = Vec::new();
+    let mut seen = [""; MAX_KEYS];
+    let mut count = 0;
     let walked = reader.members(|reader, key| {
-        is_good &= !seen.iter().any(|earlier| earlier == key);
-        seen.push(String::from(key));
+        is_good &= !seen.iter().take(count).any(|earlier| *earlier == key);
+        match seen.get_mut(count) {
+            Some(free) => *free = key,
+            None => is_good = false,
+        }
+        count += 1;
         let value = reader.rest();
         let start = reader.at();
         let (hole, inner) = match (level, key) {

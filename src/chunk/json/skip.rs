@@ -116,11 +116,13 @@ impl Reader<'_, '_> {
         self.at += 1;
         Ok(())
     }
+}
 
+impl<'de> Reader<'de, '_> {
     /// Goes through the members of an object, which is next: `member` reads each value.
     pub(in crate::chunk) fn members(
         &mut self,
-        mut member: impl FnMut(&mut Self, &str) -> Result<()>,
+        mut member: impl FnMut(&mut Self, &'de str) -> Result<()>,
     ) -> Result<()> {
         self.at += 1;
         let mut is_first = true;
