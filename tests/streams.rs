@@ -96,3 +96,24 @@ fn each_call_in_a_whole_message_is_a_call_of_its_own() {
     let message: chatwire::completion::Message = serde_json::from_str(&message).unwrap();
     assert_eq!(message.tool_calls.len(), 6);
 }
+
+#[test]
+fn a_message_alone_is_read_beside_a_choice_that_has_both() {
+    let payload = r#"{"choices":[{"index":0,"delta":{"content":"d"},"message":{"content":"total"}},{"index":1,"message":{"content":"y"}}]}"#;
+    let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+    let texts: Vec<_> = outcome
+        .completion
+        .choices
+        .iter()
+        .map(|choice| choice.message.content.as_deref())
+        .collect();
+    assert_eq!(texts, [Some("d"), Some("y")]);
+}
+
+#[test]
+fn of_usage_twice_in_x_groq_the_last_counts() {
+    let payload =
+        r#"{"choices":[],"x_groq":{"usage":{"total_tokens":3},"usage":{"total_tokens":4}}}"#;
+    let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+    assert_eq!(outcome.completion.usage.unwrap().total_tokens, Some(4));
+}

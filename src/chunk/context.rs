@@ -22,8 +22,10 @@ pub(super) struct Cx<'h> {
     pub(super) skipped_calls: Skipped,
     /// The part just read has an index over `u32::MAX`.
     pub(super) over_index: bool,
-    /// A choice has both a delta and a message: which one counts depends on the chunk.
-    pub(super) deltas_beside_messages: bool,
+    /// The choice just read has both a delta and a message: which one counts depends on the chunk.
+    pub(super) has_both: bool,
+    /// Those choices that have both, by their place.
+    pub(super) with_both: Vec<usize>,
     /// The first usage inside a choice.
     pub(super) choice_usage: Option<Box<Usage>>,
     pub(super) found: Found,
@@ -111,7 +113,8 @@ impl<'h> Cx<'h> {
             spare,
             skipped_calls: Skipped::default(),
             over_index: false,
-            deltas_beside_messages: false,
+            has_both: false,
+            with_both: Vec::new(),
             choice_usage: None,
             found: Found::default(),
         }

@@ -9,6 +9,7 @@ use super::{Element, InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
+use crate::chunk::json::value;
 use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
 use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
 
@@ -42,7 +43,7 @@ impl Refill for Chunk {
         while self.choices.len() > choices {
             cx.spare.keep_choice(self.choices.pop());
         }
-        if cx.deltas_beside_messages {
+        if !cx.with_both.is_empty() {
             self.delta_or_message(cx);
         }
         cx.found.usage_object = self.usage.is_some();
@@ -62,7 +63,10 @@ impl Chunk {
     /// whole answer the delta is an empty stub.
     fn delta_or_message(&mut self, cx: &mut Cx<'_>) {
         let is_whole = self.object.as_deref() == Some("chat.completion");
-        for choice in &mut self.choices {
+        for at in core::mem::take(&mut cx.with_both) {
+            let Some(choice) = self.choices.get_mut(at) else {
+                continue;
+            };
             if is_whole && choice.delta.is_silent() && choice.message.is_some() {
                 choice.delta.clear(cx);
             } else {
@@ -80,15 +84,7 @@ impl Chunk {
             let Some(raw) = self.extra.raw("x_groq") else {
                 return;
             };
-            #[derive(Deserialize)]
-            struct XGroq {
-                #[serde(default)]
-                usage: Option<Usage>,
-            }
-
-            let usage = serde_json::from_str(raw)
-                .ok()
-                .and_then(|XGroq { usage }| usage);
+            let usage = value(raw).and_then(|x_groq| Usage::deserialize(x_groq.get("usage")?).ok());
             if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
                 cx.note(Deviation::UsageInXGroq);
                 self.usage = Some(usage);
@@ -110,7 +106,7 @@ impl Choices<'_, '_> {
         *self.filled = 0;
         self.chunk.skipped = Skipped::default();
         self.cx.choice_usage = None;
-        self.cx.deltas_beside_messages = false;
+        self.cx.with_both.clear();
         self.cx.found.begin_choices();
     }
 }
@@ -152,7 +148,13 @@ impl Field for Choices<'_, '_> {
             cx.found.has_choices = true;
             let is_over = core::mem::take(&mut cx.over_index);
             chunk.skipped.index |= is_over;
-            *filled += usize::from(is_object && !is_over);
+            let has_both = core::mem::take(&mut cx.has_both);
+            if is_object && !is_over {
+                if has_both {
+                    cx.with_both.push(*filled);
+                }
+                *filled += 1;
+            }
         }
         Ok(())
     }
@@ -202,7 +204,7 @@ impl Refill for Choice {
             IndexValue::Over => cx.over_index = true,
         }
         match (has_delta, &self.message) {
-            (true, Some(_)) => cx.deltas_beside_messages = true,
+            (true, Some(_)) => cx.has_both = true,
             (true, None) => {}
             (false, Some(_)) => self.delta.clear(cx),
             (false, None) => {
