@@ -10,7 +10,7 @@ use std::error::Error as _;
 
 use chatwire::ErrorKind::{Api, Deviation, Malformed, NotEventStream, TooLarge, Truncated};
 use chatwire::{ApiError, DeviationSet, Error, ErrorKind, Event, Limit, Options, Parser};
-use common::{End, for_each_cut, read_with, streams};
+use common::{read, End, for_each_cut, read_with, streams};
 
 /// Strict, and with low limits, where the stream needs it to go wrong.
 fn options() -> Options {
@@ -51,7 +51,7 @@ const WAYS: [(&str, &str, ErrorKind, &str); 25] = [
     (OK, "data: {\"choices\":[{},{},{},{}]}\n\n", TooLarge, "over the limit max_choices"),
     (OK, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{},{}]}}]}\n\n", TooLarge, "over the limit max_tool_calls"),
     (OK, "data: {\"choices\":[{\"index\":4294967296}]}\n\n", TooLarge, "over the limit index"),
-    (OK, "data: {\"choices\":[],\"x\":[[[[[[[]]]]]]]}\n\n", TooLarge, "over the limit max_depth"),
+    (OK, "data: {\"choices\":[],\"usage\":{\"x\":[[[[[[[]]]]]]]}}\n\n", TooLarge, "over the limit max_depth"),
     (OK, "data: {\"choices\":[{\"finish_reason\":\"\"}]}\n\n", Deviation, "deviation finish_reason_empty"),
     (OK, "", Truncated, "the stream ended before the answer did"),
     ("", "<html>busy</html>", NotEventStream, "the body is no event stream"),
@@ -306,5 +306,19 @@ fn under_the_event_name_error_any_object_or_text_is_an_error_but_not_a_chunk() {
         let error = items.iter().find_map(|item| item.as_ref().err()).map(|error| error.message.as_str());
         assert_eq!(error, message, "{data}");
         assert_eq!(items.contains(&Ok(())), data.contains("choices") || data.contains("usage"), "{data}");
+    }
+}
+
+#[test]
+fn an_error_is_told_also_where_a_limit_costs_what_it_stands_in() {
+    let deep = "[".repeat(130) + &"]".repeat(130);
+    for payload in [
+        r#"{"choices":[{"index":4294967296,"error":{"message":"m"}}]}"#.to_owned(),
+        format!(r#"{{"error":{{"message":"m","x":{deep}}}}}"#),
+    ] {
+        let items = read([format!("data: {payload}\n\n").as_bytes()]).items;
+        let told: Vec<_> = items.iter().filter_map(|item| item.as_ref().err()).map(|fault| (fault.kind, fault.message.as_str())).collect();
+        assert!(told.contains(&(Api, "m")), "{payload}: {told:?}");
+        assert!(told.iter().any(|(kind, _)| *kind == TooLarge), "{payload}: {told:?}");
     }
 }

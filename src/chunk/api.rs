@@ -167,6 +167,7 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
                 .iter()
                 .find_map(|choice| ApiError::from_value(choice.extra.get("error")?))
         })
+        .or_else(|| ApiError::from_json(found.skipped_error.as_ref()?.as_str()))
         .or_else(|| ApiError::from_value(get("x_groq")?.get_mut("error")?.take()));
     if beside_an_answer.is_some() || found.has_choices {
         return beside_an_answer;

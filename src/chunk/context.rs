@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::RawJson;
 use super::json::Halves;
 use super::lenient::SMALL;
 use super::types::{Choice, Delta, Skipped, ToolCallDelta, Usage};
@@ -39,6 +40,8 @@ pub(super) struct Found {
     pub(super) has_choices: bool,
     pub(super) usage_object: bool,
     pub(super) hints: Hints,
+    /// The error of a choice that was skipped.
+    pub(super) skipped_error: Option<RawJson>,
 }
 
 /// Structs that are not needed now: their strings are reused.
@@ -54,6 +57,7 @@ impl Found {
         self.choices_list = false;
         self.has_choices = false;
         self.hints.in_choice = false;
+        self.skipped_error = None;
     }
 }
 

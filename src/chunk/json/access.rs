@@ -67,7 +67,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
         }
     }
 
-    /// Hands out the text of the next value, mended if it needs be; a unit if it was too deep to be kept.
+    /// Hands out the text of the next value, mended if it needs be: what is too deep of it is null.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -87,20 +87,19 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
         let is_clean = self.tolerated.is_empty();
         self.tolerated = self.tolerated.union(before);
         let raw = self.slice(start, self.at);
-        if is_too_deep && name == STRING_OR_RAW {
-            visitor.visit_none()
-        } else if is_too_deep {
-            visitor.visit_unit()
-        } else if name == STRING_OR_RAW {
-            self.raw.clear();
-            rewrite(raw, self.raw);
-            visitor.visit_bytes(self.raw.as_bytes())
-        } else if is_clean {
-            visitor.visit_borrowed_str(raw)
-        } else {
-            self.raw.clear();
-            rewrite(raw, self.raw);
+        if name == RAW && is_clean && !is_too_deep {
+            return visitor.visit_borrowed_str(raw);
+        }
+        if name == STRING_OR_RAW && is_too_deep {
+            // Arguments of which a part is missing are not to be taken for whole ones.
+            return visitor.visit_none();
+        }
+        self.raw.clear();
+        rewrite(raw, self.max_depth.saturating_sub(self.depth), self.raw);
+        if name == RAW {
             visitor.visit_str(self.raw)
+        } else {
+            visitor.visit_bytes(self.raw.as_bytes())
         }
     }
 

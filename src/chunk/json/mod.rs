@@ -409,7 +409,7 @@ mod tests {
             assert_eq!(got, serde_json::from_str(value).ok(), "{text}");
             assert_eq!(tolerated, DeviationSet::from_iter([deviation]), "{text}");
             let mut rewritten = String::new();
-            rewrite::rewrite(text, &mut rewritten);
+            rewrite::rewrite(text, 100, &mut rewritten);
             assert_eq!(
                 serde_json::from_str(&rewritten).ok(),
                 got,
@@ -482,10 +482,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_deep_is_rewritten_as_null() {
+        for (levels, expected) in [
+            (3, r#"[{"a":[1]},2]"#),
+            (2, r#"[{"a":null},2]"#),
+            (1, "[null,2]"),
+            (0, "null"),
+        ] {
+            let mut out = String::new();
+            rewrite::rewrite(r#"[{"a":[1]},2]"#, levels, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
     fn a_raw_value_is_rewritten_compactly_and_keeps_order_and_numbers() {
         let mut out = String::new();
         rewrite::rewrite(
             " { \"b\" : [ 1.50 , 123456789012345678901234567890 ] , \"a\" : \"\\u00e9\\n\" } ",
+            100,
             &mut out,
         );
         assert_eq!(

@@ -11,11 +11,12 @@ use super::{MAX_DEPTH, Number, Reader, Result, Scratch};
 use crate::chunk::transcode::Transcode;
 
 /// Appends `raw`, a value that was read before, to `out`: compact, in its own key order, non-ASCII as it is, halves of
-/// surrogate pairs as U+FFFD, and numbers that are none, or out of range, as null.
-pub(super) fn rewrite(raw: &str, out: &mut String) {
+/// surrogate pairs as U+FFFD, and as null numbers that are none, or out of range, and what is nested deeper than `levels`.
+pub(super) fn rewrite(raw: &str, levels: usize, out: &mut String) {
     let (mut scratch, halves) = (Scratch::default(), Cell::default());
     let mut reader = Reader::new(raw, 0, usize::MAX, &mut scratch, &halves);
-    while let Ok(true) = token(&mut reader, out) {}
+    let mut open = 0;
+    while let Ok(true) = token(&mut reader, levels, &mut open, out) {}
 }
 
 /// The value that a text is: as this reader takes it, fractions exact. None if it is none.
@@ -37,7 +38,12 @@ pub(in crate::chunk) fn serialize<S: Serializer>(
 }
 
 /// False at the end.
-fn token(reader: &mut Reader<'_, '_>, out: &mut String) -> Result<bool> {
+fn token(
+    reader: &mut Reader<'_, '_>,
+    levels: usize,
+    open: &mut usize,
+    out: &mut String,
+) -> Result<bool> {
     let Some(first) = reader.peek_token() else {
         return Ok(false);
     };
@@ -68,7 +74,19 @@ fn token(reader: &mut Reader<'_, '_>, out: &mut String) -> Result<bool> {
         b't' => reader.literal("true")?,
         b'f' => reader.literal("false")?,
         b'n' => reader.literal("null")?,
-        _ => reader.at += 1,
+        b'{' | b'[' if *open >= levels => {
+            reader.skip()?;
+            out.push_str("null");
+            return Ok(true);
+        }
+        _ => {
+            match first {
+                b'{' | b'[' => *open += 1,
+                b'}' | b']' => *open = open.saturating_sub(1),
+                _ => {}
+            }
+            reader.at += 1;
+        }
     }
     out.push_str(reader.slice(start, reader.at));
     Ok(true)

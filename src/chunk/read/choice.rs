@@ -8,10 +8,10 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use super::{Element, InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
-use crate::chunk::extra;
 use crate::chunk::json::value;
 use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
 use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
+use crate::chunk::{RawJson, extra};
 
 impl Refill for Chunk {
     fn refill<'de, A: MapAccess<'de>>(
@@ -148,6 +148,13 @@ impl Field for Choices<'_, '_> {
             cx.found.has_choices = true;
             let is_over = core::mem::take(&mut cx.over_index);
             chunk.skipped.index |= is_over;
+            if is_over && cx.found.skipped_error.is_none() {
+                let skipped = chunk
+                    .choices
+                    .get(*filled)
+                    .and_then(|choice| choice.extra.raw("error"));
+                cx.found.skipped_error = skipped.map(RawJson::new);
+            }
             let has_both = core::mem::take(&mut cx.has_both);
             if is_object && !is_over {
                 if has_both {
