@@ -229,13 +229,23 @@ impl Parser {
     #[must_use]
     pub fn frame(&self) -> Option<Frame<'_>> {
         self.last?;
-        let (data, range) = match self.source {
+        let (data, range, (id, retry)) = match self.source {
             Source::Nowhere => return None,
             Source::Frame => return self.framing.frame(),
-            Source::Stray => (self.framing.stray().text, self.framing.stray().range),
-            Source::Run => (self.strays.run(), self.strays.run_range()),
+            Source::Stray => {
+                let (stray, framing) = (self.framing.stray(), &self.framing);
+                (
+                    stray.text,
+                    stray.range,
+                    (framing.last_event_id(), framing.retry()),
+                )
+            }
+            Source::Run => (
+                self.strays.run(),
+                self.strays.run_range(),
+                self.strays.run_sticky(),
+            ),
         };
-        let (id, retry) = (self.framing.last_event_id(), self.framing.retry());
         Some(Frame {
             event: "message",
             data,

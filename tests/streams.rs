@@ -117,3 +117,66 @@ fn of_usage_twice_in_x_groq_the_last_counts() {
     let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
     assert_eq!(outcome.completion.usage.unwrap().total_tokens, Some(4));
 }
+
+/// A stream, and the errors of it: kind and offset.
+type Told<'a> = (&'a [u8], &'a [(chatwire::ErrorKind, u64)]);
+
+#[test]
+fn what_stands_around_stray_lines_keeps_its_place_and_its_order() {
+    use chatwire::{Deviation, DeviationSet, ErrorKind, Options};
+    let mut options = Options::default();
+    options.limits.max_frame_bytes = 60;
+    options.strict = DeviationSet::from_iter([
+        Deviation::BareDone,
+        Deviation::InvalidUtf8,
+        Deviation::PayloadBlank,
+    ]);
+    let long = "0".repeat(100);
+    let run = format!("{{\n {long}\n\ndata: {{}}\n\n");
+    let wanted: [Told<'_>; 4] = [
+        (
+            b"data: \xff\n[DONE]\n",
+            &[
+                (ErrorKind::Deviation, 0),
+                (ErrorKind::Malformed, 0),
+                (ErrorKind::Deviation, 8),
+            ],
+        ),
+        (
+            b"data:\n[DONE]\n",
+            &[(ErrorKind::Deviation, 0), (ErrorKind::Deviation, 6)],
+        ),
+        (
+            run.as_bytes(),
+            &[(ErrorKind::TooLarge, 0), (ErrorKind::Truncated, 115)],
+        ),
+        (
+            b"junk\n{\"choices\":[]} [DONE]\n",
+            &[(ErrorKind::NotEventStream, 0)],
+        ),
+    ];
+    for (stream, wanted) in wanted {
+        let whole = common::read_with(options, [stream], common::End::Finish);
+        let told: Vec<_> = whole
+            .items
+            .iter()
+            .filter_map(|item| item.as_ref().err())
+            .map(|fault| (fault.kind, fault.offset))
+            .collect();
+        assert_eq!(told, wanted, "{:?}", String::from_utf8_lossy(stream));
+        for_each_cut(stream, |how, pieces| {
+            assert_eq!(
+                common::read_with(options, pieces, common::End::Finish),
+                whole,
+                "{how}"
+            );
+        });
+    }
+    // The id of a run is that of its beginning, wherever the id after it is cut.
+    let stream = b"id: 0\n\n{\nid:1\n\n";
+    let whole = read([&stream[..]]);
+    assert_eq!(whole.frames[0].as_ref().unwrap().2, "0");
+    for_each_cut(stream, |how, pieces| {
+        assert_eq!(read(pieces), whole, "{how}")
+    });
+}

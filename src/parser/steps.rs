@@ -50,7 +50,7 @@ impl Parser {
             if let Some(step) = self.decode() {
                 self.take(step);
             } else if core::mem::take(&mut self.ends_after_frame) {
-                self.conclude(true);
+                self.bare_marker();
             } else if let Some(step) = self.resume() {
                 self.take(step);
             } else {
@@ -88,6 +88,9 @@ impl Parser {
         match step {
             Step::Chunk => {}
             Step::Done => {
+                if self.strays.end(self.framing.fields()) {
+                    self.queue.error(Error::not_event_stream());
+                }
                 self.note(tolerated, offset);
                 self.conclude(true);
             }
@@ -159,6 +162,12 @@ impl Parser {
         match advance {
             Some(Advance::Frame) => self.frame_came(),
             Some(Advance::Stray) => self.stray_came(),
+            Some(Advance::TooLarge { is_stray: true, .. }) if self.strays.is_running() => {
+                // The run is over the limit with it.
+                if self.strays.overflow(self.framing.stray().range.start) {
+                    self.run_is_too_large();
+                }
+            }
             Some(Advance::TooLarge { offset, is_stray }) => {
                 let (stray, fields) = (self.framing.stray(), self.framing.fields());
                 let is_plain = is_stray && {
@@ -194,7 +203,7 @@ impl Parser {
     }
 
     fn frame_came(&mut self) {
-        let is_invalid = self.framing.take_invalid_utf8();
+        let is_invalid = self.framing.frame_is_invalid();
         let Some(frame) = self.framing.frame() else {
             return;
         };
@@ -209,16 +218,17 @@ impl Parser {
         } else {
             None
         };
-        if let Some(deviation) = nothing {
-            return self.note_if(true, deviation, offset);
-        }
         self.read(Source::Frame);
         self.note_if(is_invalid, Deviation::InvalidUtf8, offset);
+        if let Some(deviation) = nothing {
+            self.cursor = Cursor::over();
+            return self.note_if(true, deviation, offset);
+        }
         self.note_if(!is_terminated, Deviation::FrameUnterminated, offset);
     }
 
     fn stray_came(&mut self) {
-        let is_invalid = self.framing.take_invalid_utf8();
+        let is_invalid = self.framing.stray_is_invalid();
         let fields = self.framing.fields();
         let stray = self.framing.stray();
         let (kind, range) = (Kind::of(stray.text), stray.range);
@@ -237,13 +247,8 @@ impl Parser {
         }
         match kind {
             Kind::Marker => {
-                self.note_if(true, Deviation::BareDone, range.start);
-                if self.strays.end(fields) {
-                    self.queue.error(Error::not_event_stream());
-                }
+                // What is pending of a frame comes first.
                 self.ends_after_frame = true;
-                self.source = Source::Stray;
-                self.cursor = Cursor::over();
                 if self.framing.dispatch_pending() {
                     self.frame_came();
                 }
@@ -257,15 +262,9 @@ impl Parser {
                 self.note_if(true, Deviation::ErrorFieldLine, range.start);
             }
             _ if self.strays.is_running() => {
-                if !self.strays.add_to_run(
-                    stray.text,
-                    range.end,
-                    self.options.limits.max_frame_bytes,
-                ) {
-                    self.queue.error(Error::too_large(
-                        self.strays.run_range().start,
-                        Limit::FrameBytes,
-                    ));
+                let max_bytes = self.options.limits.max_frame_bytes;
+                if !self.strays.add_to_run(stray.text, range.end, max_bytes) {
+                    self.run_is_too_large();
                 }
             }
             Kind::Object if self.decoder.check(stray.text).is_ok() => {
@@ -273,7 +272,9 @@ impl Parser {
                 self.note_if(true, Deviation::BareJson, range.start);
             }
             Kind::Object if !stray.in_frame => {
-                self.strays.begin_run(stray.text, range.clone(), fields)
+                let (id, retry) = (self.framing.last_event_id(), self.framing.retry());
+                self.strays
+                    .begin_run(stray.text, range.clone(), fields, (id, retry));
             }
             Kind::Object | Kind::Other => {
                 self.strays.ignored();
@@ -281,6 +282,29 @@ impl Parser {
             }
         }
         self.note_if(is_invalid, Deviation::InvalidUtf8, range.start);
+    }
+
+    fn run_is_too_large(&mut self) {
+        let offset = self.strays.run_range().start;
+        self.queue
+            .error(Error::too_large(offset, Limit::FrameBytes));
+    }
+
+    /// The end marker on a line of its own: the stray line at hand.
+    fn bare_marker(&mut self) {
+        self.source = Source::Stray;
+        self.cursor = Cursor::over();
+        if self.strays.end(self.framing.fields()) {
+            self.queue.error(Error::not_event_stream());
+        }
+        let offset = self.framing.stray().range.start;
+        self.note_if(true, Deviation::BareDone, offset);
+        self.note_if(
+            self.framing.stray_is_invalid(),
+            Deviation::InvalidUtf8,
+            offset,
+        );
+        self.conclude(true);
     }
 
     /// The run of stray lines is over: it is JSON, or not.

@@ -58,6 +58,9 @@ pub(super) struct Strays {
     /// Lines that together may be JSON.
     run: String,
     run_range: Range<u64>,
+    /// The last event ID and the reconnection time when the run began.
+    run_id: String,
+    run_retry: Option<u64>,
     is_running: bool,
     /// The run went over the limit: its lines are dropped.
     is_over: bool,
@@ -131,7 +134,16 @@ impl Strays {
         self.is_running && self.fields != fields
     }
 
-    pub(super) fn begin_run(&mut self, line: &str, range: Range<u64>, fields: u64) {
+    pub(super) fn begin_run(
+        &mut self,
+        line: &str,
+        range: Range<u64>,
+        fields: u64,
+        (id, retry): (&str, Option<u64>),
+    ) {
+        self.run_id.clear();
+        self.run_id.push_str(id);
+        self.run_retry = retry;
         self.run.clear();
         self.run.push_str(line);
         self.run_range = range;
@@ -153,6 +165,18 @@ impl Strays {
             self.run = String::new();
         }
         !self.is_over
+    }
+
+    /// A line of the run is over the limit alone. True, once, if the run was not over it before.
+    pub(super) fn overflow(&mut self, end: u64) -> bool {
+        self.run_range.end = end;
+        self.run = String::new();
+        !core::mem::replace(&mut self.is_over, true)
+    }
+
+    /// The last event ID and the reconnection time of the run.
+    pub(super) fn run_sticky(&self) -> (&str, Option<u64>) {
+        (&self.run_id, self.run_retry)
     }
 
     /// Ends the run: false if there is nothing to be read of it.

@@ -67,7 +67,8 @@ pub struct Decoder {
     retry: Option<u64>,
     stray: String,
     stray_range: Range<u64>,
-    invalid_utf8: bool,
+    /// The stray line has bytes that are no UTF-8.
+    stray_is_invalid: bool,
     fields: u64,
 }
 
@@ -80,12 +81,14 @@ struct Block {
     has_data: bool,
     id: String,
     has_id: bool,
+    is_invalid: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Dispatched {
     terminated: bool,
     range: Range<u64>,
+    is_invalid: bool,
     /// The frame's bytes, where it was read at once; otherwise its text is in `block.data`.
     at_once: Option<Span>,
 }
@@ -149,7 +152,7 @@ impl Decoder {
             retry: None,
             stray: String::new(),
             stray_range: 0..0,
-            invalid_utf8: false,
+            stray_is_invalid: false,
             fields: 0,
         }
     }
@@ -188,7 +191,7 @@ impl Decoder {
         self.dispatched = None;
         self.skipping = false;
         self.aborted = false;
-        self.invalid_utf8 = false;
+        self.stray_is_invalid = false;
         self.fields = 0;
     }
 
@@ -230,6 +233,7 @@ impl Decoder {
             terminated,
             range,
             at_once,
+            ..
         } = self.dispatched.as_ref()?;
         let data = match at_once {
             Some(span) => {
@@ -282,9 +286,16 @@ impl Decoder {
         self.lines.fed()
     }
 
-    /// Whether bytes that are no UTF-8 were met since the last call.
-    pub(crate) fn take_invalid_utf8(&mut self) -> bool {
-        core::mem::take(&mut self.invalid_utf8)
+    /// Whether the frame has bytes that are no UTF-8.
+    pub(crate) fn frame_is_invalid(&self) -> bool {
+        self.dispatched
+            .as_ref()
+            .is_some_and(|dispatched| dispatched.is_invalid)
+    }
+
+    /// Whether the stray line has bytes that are no UTF-8.
+    pub(crate) const fn stray_is_invalid(&self) -> bool {
+        self.stray_is_invalid
     }
 
     /// Dispatches the data that has come so far as if a blank line had come after the stray line.
@@ -334,6 +345,7 @@ impl Decoder {
         self.dispatched = Some(Dispatched {
             terminated: true,
             range: span.range(),
+            is_invalid: false,
             at_once: Some(span),
         });
     }
@@ -446,12 +458,12 @@ impl Decoder {
                     return None;
                 }
                 self.stray.clear();
-                self.invalid_utf8 |= !push_decoded(&mut self.stray, line);
+                self.stray_is_invalid = !push_decoded(&mut self.stray, line);
                 self.stray_range = span.range();
                 return Some(Advance::Stray);
             }
         };
-        self.invalid_utf8 |= !is_valid;
+        block.is_invalid |= !is_valid;
         self.fields += 1;
         let start = *block.start.get_or_insert(span.offset);
         if block.data.len() > self.max_frame_bytes {
@@ -470,9 +482,11 @@ impl Decoder {
         block.event.clear();
         let start = block.start.take();
         let has_data = core::mem::take(&mut block.has_data);
+        let is_invalid = core::mem::take(&mut block.is_invalid);
         self.dispatched = start.filter(|_| has_data).map(|start| Dispatched {
             terminated,
             range: start..end,
+            is_invalid,
             at_once: None,
         });
         has_data
@@ -514,6 +528,7 @@ impl Block {
         self.has_data = false;
         self.id.clear();
         self.has_id = false;
+        self.is_invalid = false;
     }
 }
 

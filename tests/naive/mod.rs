@@ -314,8 +314,8 @@ impl Reader {
         self.answer.chunks += 1;
         let mut has_usage = self.usage(object.get("usage"));
         for (position, choice) in choices.items().iter().enumerate().filter(|(_, choice)| choice.is_object()) {
-            has_usage = has_usage || self.usage(choice.get("usage")); // the stream's, whatever becomes of the choice
             let Ok(index) = u32::try_from(choice.get("index").index().unwrap_or(position as u64)) else { continue };
+            has_usage = has_usage || self.usage(choice.get("usage"));
             if self.choices.len() < MAX_CHOICES || self.choices.contains_key(&index) {
                 let is_whole = object.get("object").string() == "chat.completion";
                 self.choices.entry(index).or_default().choice(choice, is_whole);

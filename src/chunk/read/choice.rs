@@ -226,7 +226,7 @@ impl Refill for Choice {
             cx.note(Deviation::FinishReasonRenamed);
             self.finish_reason = renamed_reason;
         }
-        if cx.choice_usage.is_none() {
+        if cx.choice_usage.is_none() && !cx.over_index {
             cx.choice_usage = usage.filter(|usage| !Usage::is_empty(usage));
         }
         self.skipped = core::mem::take(&mut cx.skipped_calls);
