@@ -1,22 +1,55 @@
 //! Content that is a list of parts, and reasoning that is a list of details.
 
+use alloc::borrow::ToOwned;
 use alloc::string::String;
 
-use serde::de::SeqAccess;
-use serde_json::Value;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess};
 
-use super::RawJson;
 use super::context::Cx;
-use super::json::value;
-use super::lenient::{Field, HalvedText};
+use super::json::Halves;
+use super::lenient::{Field, HalvedText, Key, Lenient};
+use super::raw::read_and_keep;
 use super::types::Delta;
+use super::{Extra, RawJson};
 use crate::Deviation;
+
+/// The texts of a list, joined; also the halves of a surrogate pair, where one text ends and the next begins.
+#[derive(Default)]
+pub(super) struct Joined {
+    text: String,
+    halves: Halves,
+}
+
+impl Joined {
+    fn push(&mut self, text: &str, halves: Halves) {
+        if text.is_empty() {
+            return;
+        }
+        if self.text.is_empty() {
+            self.halves.first = halves.first;
+        }
+        halves.append(text, &mut self.text, &mut self.halves.last);
+    }
+
+    fn push_text(&mut self, text: Option<String>, halves: Halves) {
+        self.push(text.as_deref().unwrap_or_default(), halves);
+    }
+
+    /// Becomes the reasoning of a delta, if there is any.
+    pub(super) fn into_reasoning_of(self, delta: &mut Delta) {
+        if !self.text.is_empty() {
+            delta.reasoning_content = Some(self.text);
+            delta.halves.reasoning = self.halves;
+        }
+    }
+}
 
 /// What the parts of a content list add beside the text.
 #[derive(Default)]
 pub(super) struct Parts {
     is_list: bool,
-    reasoning: String,
+    reasoning: Joined,
     /// The parts that are no text, as a list.
     others: Option<RawJson>,
 }
@@ -44,56 +77,69 @@ impl Field for Content<'_, '_> {
     }
 
     fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut content = String::new();
+        let mut content = Joined::default();
         *self.parts = Parts {
             is_list: true,
             ..Parts::default()
         };
-        while let Some(part) = seq.next_element::<RawJson>()? {
-            self.parts.part(&part, &mut content);
+        loop {
+            let part = Part {
+                content: &mut content,
+                parts: &mut *self.parts,
+                cx: &mut *self.text.cx,
+            };
+            if seq.next_element_seed(part)?.is_none() {
+                break;
+            }
         }
-        self.text.text(&content);
+        self.text.cx.halves.set(content.halves);
+        self.text.text(&content.text);
+        Ok(())
+    }
+}
+
+/// One part of a content list.
+struct Part<'a, 'h> {
+    content: &'a mut Joined,
+    parts: &'a mut Parts,
+    cx: &'a mut Cx<'h>,
+}
+
+impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Part { content, parts, cx } = self;
+        let mut texts = Texts::default();
+        let halves = cx.halves;
+        let raw = read_and_keep(deserializer, Lenient(Entry(&mut texts, cx)), halves)?;
+        let is_thinking = texts.kind.as_deref() == Some("thinking");
+        match texts.text {
+            _ if is_thinking => {
+                let thinking = texts.thinking;
+                parts.reasoning.push(&thinking.text, thinking.halves);
+            }
+            Some(text) => content.push(&text, texts.halves),
+            None => parts
+                .others
+                .get_or_insert_with(|| RawJson::new("[]"))
+                .append(raw.as_str()),
+        }
         Ok(())
     }
 }
 
 impl Parts {
-    fn part(&mut self, raw: &RawJson, content: &mut String) {
-        let Some(part) = value(raw.as_str()) else {
-            return;
-        };
-        if let Some(text) = part.as_str() {
-            content.push_str(text);
-        } else if part.get("type").and_then(Value::as_str) == Some("thinking") {
-            match part.get("thinking") {
-                Some(Value::String(text)) => self.reasoning.push_str(text),
-                Some(Value::Array(pieces)) => {
-                    let texts = pieces
-                        .iter()
-                        .filter_map(|piece| piece.get("text")?.as_str());
-                    texts.for_each(|text| self.reasoning.push_str(text));
-                }
-                _ => {}
-            }
-        } else if let Some(text) = part.get("text").and_then(Value::as_str) {
-            content.push_str(text);
-        } else {
-            self.others
-                .get_or_insert_with(|| RawJson::new("[]"))
-                .append(raw.as_str());
-        }
-    }
-
     /// Puts the reasoning and the other parts where they belong.
     pub(super) fn finish(mut self, delta: &mut Delta, cx: &mut Cx<'_>) {
         if !self.is_list {
             return;
         }
         cx.note(Deviation::ContentParts);
-        if !self.reasoning.is_empty() {
-            self.reasoning
-                .push_str(delta.reasoning_content.as_deref().unwrap_or_default());
-            delta.reasoning_content = Some(self.reasoning);
+        if !self.reasoning.text.is_empty() {
+            let own = delta.reasoning_content.as_deref().unwrap_or_default();
+            self.reasoning.push(own, delta.halves.reasoning);
+            self.reasoning.into_reasoning_of(delta);
         }
         if let Some(others) = self.others {
             delta.extra.push("content_parts", others.as_str());
@@ -101,19 +147,160 @@ impl Parts {
     }
 }
 
-/// The text or summary of each of the `reasoning_details` (OpenRouter), joined; none if it is empty.
-pub(super) fn text_of_details(raw: &str) -> Option<String> {
-    let details = value(raw)?;
-    let text_of = |detail: &Value| {
-        let text = |key| {
-            detail
-                .get(key)
-                .and_then(Value::as_str)
-                .filter(|text| !text.is_empty())
-                .map(String::from)
-        };
-        text("text").or_else(|| text("summary"))
-    };
-    let text: String = details.as_array()?.iter().filter_map(text_of).collect();
-    Some(text).filter(|text| !text.is_empty())
+/// The `reasoning_details` (OpenRouter), which are also kept in `extra`.
+pub(super) struct Details<'a, 'h> {
+    pub(super) joined: &'a mut Joined,
+    pub(super) extra: &'a mut Extra,
+    pub(super) cx: &'a mut Cx<'h>,
+}
+
+impl<'de> DeserializeSeed<'de> for Details<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let halves = self.cx.halves;
+        let details = Lenient(DetailList(self.joined, self.cx));
+        let raw = read_and_keep(deserializer, details, halves)?;
+        self.extra.push("reasoning_details", raw.as_str());
+        Ok(())
+    }
+}
+
+/// A list of objects with text or a summary each.
+struct DetailList<'a, 'h>(&'a mut Joined, &'a mut Cx<'h>);
+
+impl Field for DetailList<'_, '_> {
+    fn absent(self) {
+        *self.0 = Joined::default();
+    }
+
+    fn wrong(self) {
+        self.absent();
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        *self.0 = Joined::default();
+        each_object(&mut seq, self.1, |texts| {
+            if texts.text.as_deref().is_some_and(|text| !text.is_empty()) {
+                self.0.push_text(texts.text, texts.halves);
+            } else {
+                self.0.push_text(texts.summary, texts.summary_halves);
+            }
+        })
+    }
+}
+
+/// What the object of a list says, or the string.
+#[derive(Default)]
+struct Texts {
+    is_object: bool,
+    kind: Option<String>,
+    text: Option<String>,
+    halves: Halves,
+    summary: Option<String>,
+    summary_halves: Halves,
+    thinking: Joined,
+}
+
+/// An entry of a list: what it says.
+struct Entry<'a, 'h>(&'a mut Texts, &'a mut Cx<'h>);
+
+impl Field for Entry<'_, '_> {
+    fn absent(self) {}
+
+    fn wrong(self) {}
+
+    fn text(self, text: &str) {
+        self.0.text = Some(text.to_owned());
+        self.0.halves = self.1.halves.get();
+    }
+
+    fn object<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Entry(texts, cx) = self;
+        texts.is_object = true;
+        let kind_halves = &mut Halves::default();
+        while let Some(key) = map.next_key_seed(Key)? {
+            let (slot, halves) = match key.as_ref() {
+                "type" => (&mut texts.kind, &mut *kind_halves),
+                "text" => (&mut texts.text, &mut texts.halves),
+                "summary" => (&mut texts.summary, &mut texts.summary_halves),
+                "thinking" => {
+                    let thinking = Thinking(&mut texts.thinking, &mut *cx);
+                    map.next_value_seed(Lenient(thinking))?;
+                    continue;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            map.next_value_seed(Lenient(OnlyText { slot, halves, cx }))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list, and hands out what each of its objects says.
+fn each_object<'de, A: SeqAccess<'de>>(
+    seq: &mut A,
+    cx: &mut Cx<'_>,
+    mut then: impl FnMut(Texts),
+) -> Result<(), A::Error> {
+    loop {
+        let mut texts = Texts::default();
+        let entry = Lenient(Entry(&mut texts, &mut *cx));
+        if seq.next_element_seed(entry)?.is_none() {
+            return Ok(());
+        }
+        if texts.is_object {
+            then(texts);
+        }
+    }
+}
+
+/// The thinking of a part: text, or a list of objects with text.
+struct Thinking<'a, 'h>(&'a mut Joined, &'a mut Cx<'h>);
+
+impl Field for Thinking<'_, '_> {
+    fn absent(self) {
+        *self.0 = Joined::default();
+    }
+
+    fn wrong(self) {
+        self.absent();
+    }
+
+    fn text(self, text: &str) {
+        *self.0 = Joined::default();
+        self.0.push(text, self.1.halves.get());
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        *self.0 = Joined::default();
+        each_object(&mut seq, self.1, |texts| {
+            self.0.push_text(texts.text, texts.halves);
+        })
+    }
+}
+
+/// Text; a value of another type is as none.
+struct OnlyText<'a, 'h> {
+    slot: &'a mut Option<String>,
+    halves: &'a mut Halves,
+    cx: &'a Cx<'h>,
+}
+
+impl Field for OnlyText<'_, '_> {
+    fn absent(self) {
+        *self.slot = None;
+    }
+
+    fn wrong(self) {
+        self.absent();
+    }
+
+    fn text(self, text: &str) {
+        *self.slot = Some(text.to_owned());
+        *self.halves = self.cx.halves.get();
+    }
 }

@@ -2,13 +2,14 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
+use core::cell::Cell;
 use core::fmt;
 
-use serde::de::{self, DeserializeOwned, Visitor};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::json::{RAW, serialize, value};
+use super::json::{Halves, MAX_DEPTH, RAW, Reader, Scratch, TWICE, serialize, value};
 use super::lenient::is_worth_keeping;
 use super::transcode::Transcode;
 
@@ -190,4 +191,42 @@ where
     }
 
     deserializer.deserialize_newtype_struct(RAW, Capture(take))
+}
+
+/// Reads a value by `seed`, which may look at `halves`, and also keeps it.
+pub(super) fn read_and_keep<'de, D, S>(
+    deserializer: D,
+    seed: S,
+    halves: &Cell<Halves>,
+) -> Result<RawJson, D::Error>
+where
+    D: Deserializer<'de>,
+    S: for<'any> DeserializeSeed<'any, Value = ()>,
+{
+    struct Twice<'h, S>(S, &'h Cell<Halves>);
+
+    impl<'de, S: for<'any> DeserializeSeed<'any, Value = ()>> Visitor<'de> for Twice<'_, S> {
+        type Value = RawJson;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON value")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<RawJson, A::Error> {
+            seq.next_element_seed(self.0)?;
+            seq.next_element().map(Option::unwrap_or_default)
+        }
+
+        fn visit_newtype_struct<D: Deserializer<'de>>(
+            self,
+            deserializer: D,
+        ) -> Result<RawJson, D::Error> {
+            let raw = RawJson::deserialize(deserializer)?;
+            let mut scratch = Scratch::default();
+            let mut reader = Reader::new(raw.as_str(), 0, MAX_DEPTH, &mut scratch, self.1);
+            read_and_keep(&mut reader, self.0, self.1).map_err(de::Error::custom)
+        }
+    }
+
+    deserializer.deserialize_newtype_struct(TWICE, Twice(seed, halves))
 }

@@ -70,16 +70,7 @@ impl Ledger {
         if !self.charge(text.len()) {
             return false;
         }
-        let mut text = text;
-        if let Some(char) = Halves::join(*high, halves.first) {
-            target.pop();
-            target.push(char);
-            text = text
-                .strip_prefix(char::REPLACEMENT_CHARACTER)
-                .unwrap_or(text);
-        }
-        *high = halves.last;
-        target.push_str(text);
+        halves.append(text, target, high);
         true
     }
 }

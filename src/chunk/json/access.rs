@@ -12,6 +12,8 @@ pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
 /// The newtype name under which a visitor asks for the text of an object or a list, compact: that is visited as bytes,
 /// as none if it is too deep to be kept, and any other value as what it is.
 pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
+/// The newtype name under which a visitor asks for a value twice: it is visited as a list of itself and itself.
+pub(in crate::chunk) const TWICE: &str = "$chatwire::Twice";
 
 impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
     type Error = SyntaxError;
@@ -78,6 +80,12 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
             if !matches!(next, Some(b'{' | b'[')) {
                 return self.deserialize_any(visitor);
             }
+        } else if name == TWICE {
+            let start = self.at;
+            return visitor.visit_seq(Twice {
+                reader: self,
+                start,
+            });
         } else if name != RAW {
             return visitor.visit_newtype_struct(self);
         }
@@ -167,6 +175,21 @@ impl<'de> SeqAccess<'de> for Members<'_, 'de, '_> {
             self.reader.depth -= 1;
             return Ok(None);
         }
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+}
+
+/// One value, as often as it is asked for.
+struct Twice<'a, 'de, 's> {
+    reader: &'a mut Reader<'de, 's>,
+    start: usize,
+}
+
+impl<'de> SeqAccess<'de> for Twice<'_, 'de, '_> {
+    type Error = SyntaxError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        self.reader.at = self.start;
         seed.deserialize(&mut *self.reader).map(Some)
     }
 }

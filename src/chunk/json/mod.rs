@@ -15,7 +15,7 @@ use core::fmt;
 
 use crate::{Deviation, DeviationSet};
 
-pub(super) use access::{RAW, STRING_OR_RAW};
+pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
 pub(crate) use string::Halves;

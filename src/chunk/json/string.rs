@@ -1,5 +1,7 @@
 //! Strings: where they end, what they say, and halves of surrogate pairs.
 
+use alloc::string::String;
+
 use super::{Reader, Result};
 use crate::Deviation;
 
@@ -31,6 +33,20 @@ impl Halves {
             .next()?
             .ok()
             .filter(|_| high != 0 && low != 0)
+    }
+
+    /// Appends a text with these halves to another one that ends with the half `high`, or with none: 0.
+    pub(crate) fn append(self, text: &str, target: &mut String, high: &mut u16) {
+        let mut text = text;
+        if let Some(char) = Self::join(*high, self.first) {
+            target.pop();
+            target.push(char);
+            text = text
+                .strip_prefix(char::REPLACEMENT_CHARACTER)
+                .unwrap_or(text);
+        }
+        *high = self.last;
+        target.push_str(text);
     }
 }
 

@@ -5,7 +5,7 @@ use serde::de::MapAccess;
 use super::calls::ToolCalls;
 use super::{Refill, Seen, count, object, text};
 use crate::Deviation;
-use crate::chunk::content::{Content, Parts, text_of_details};
+use crate::chunk::content::{Content, Details, Joined, Parts};
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
@@ -31,7 +31,7 @@ impl Refill for Delta {
         let mut calls = 0;
         let mut parts = Parts::default();
         let mut rank = REASONING.len();
-        let mut has_details = false;
+        let mut details = Joined::default();
         let DeltaHalves {
             content: content_halves,
             refusal: refusal_halves,
@@ -57,21 +57,18 @@ impl Refill for Delta {
                 let text = HalvedText { slot: &mut self.reasoning_content, halves, cx: &mut *cx };
                 map.next_value_seed(Lenient(Reasoning { text, name, rank: &mut rank }))?;
             };
-        } other {
-            has_details |= key == "reasoning_details";
-            keep!(self, map, key);
-        });
+            "reasoning_details" => {
+                map.next_value_seed(Details { joined: &mut details, extra: &mut self.extra, cx: &mut *cx })?;
+            };
+        } other keep!(self, map, key));
         while self.tool_calls.len() > calls {
             cx.spare.keep_call(self.tool_calls.pop());
         }
         if rank == REASONING.len() {
             self.reasoning_content = None;
         }
-        if has_details && self.reasoning_content.is_none() {
-            self.reasoning_content = self
-                .extra
-                .raw("reasoning_details")
-                .and_then(text_of_details);
+        if self.reasoning_content.is_none() {
+            details.into_reasoning_of(self);
         }
         if rank != 0 && self.reasoning_content.is_some() {
             cx.note(Deviation::ReasoningRenamed);
