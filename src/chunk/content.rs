@@ -1,6 +1,7 @@
 //! Content that is a list of parts, and reasoning that is a list of details.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::Deserializer;
@@ -48,7 +49,6 @@ impl Joined {
 /// What the parts of a content list add beside the text.
 #[derive(Default)]
 pub(super) struct Parts {
-    is_list: bool,
     reasoning: Joined,
     /// The parts that are no text, as a list.
     others: Option<RawJson>,
@@ -57,41 +57,40 @@ pub(super) struct Parts {
 /// The content: text, or a list of parts (Mistral).
 pub(super) struct Content<'a, 'h> {
     pub(super) text: HalvedText<'a, 'h>,
-    pub(super) parts: &'a mut Parts,
+    /// None if it is no list; in a box because it hardly ever is one.
+    pub(super) parts: &'a mut Option<Box<Parts>>,
 }
 
 impl Field for Content<'_, '_> {
     fn absent(self) {
-        *self.parts = Parts::default();
+        *self.parts = None;
         self.text.absent();
     }
 
     fn wrong(self) {
-        *self.parts = Parts::default();
+        *self.parts = None;
         self.text.wrong();
     }
 
     fn text(self, text: &str) {
-        *self.parts = Parts::default();
+        *self.parts = None;
         self.text.text(text);
     }
 
     fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut content = Joined::default();
-        *self.parts = Parts {
-            is_list: true,
-            ..Parts::default()
-        };
+        let mut parts = Box::<Parts>::default();
         loop {
             let part = Part {
                 content: &mut content,
-                parts: &mut *self.parts,
+                parts: &mut parts,
                 cx: &mut *self.text.cx,
             };
             if seq.next_element_seed(part)?.is_none() {
                 break;
             }
         }
+        *self.parts = Some(parts);
         self.text.cx.halves.set(content.halves);
         self.text.text(&content.text);
         Ok(())
@@ -132,9 +131,6 @@ impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
 impl Parts {
     /// Puts the reasoning and the other parts where they belong.
     pub(super) fn finish(mut self, delta: &mut Delta, cx: &mut Cx<'_>) {
-        if !self.is_list {
-            return;
-        }
         cx.note(Deviation::ContentParts);
         if !self.reasoning.text.is_empty() {
             let own = delta.reasoning_content.as_deref().unwrap_or_default();
@@ -149,7 +145,7 @@ impl Parts {
 
 /// The `reasoning_details` (OpenRouter), which are also kept in `extra`.
 pub(super) struct Details<'a, 'h> {
-    pub(super) joined: &'a mut Joined,
+    pub(super) joined: &'a mut Option<Box<Joined>>,
     pub(super) extra: &'a mut Extra,
     pub(super) cx: &'a mut Cx<'h>,
 }
@@ -159,7 +155,8 @@ impl<'de> DeserializeSeed<'de> for Details<'_, '_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let halves = self.cx.halves;
-        let details = Lenient(DetailList(self.joined, self.cx));
+        let joined = self.joined.get_or_insert_default();
+        let details = Lenient(DetailList(joined, self.cx));
         let raw = read_and_keep(deserializer, details, halves)?;
         self.extra.push("reasoning_details", raw.as_str());
         Ok(())

@@ -284,7 +284,7 @@ impl Decoder {
         let max_depth = self.limits.max_depth.min(MAX_DEPTH);
         let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
-            reader.skip()?;
+            reader.skip().map_err(|_| reader.fault())?;
             let step = match value(text.get(at..reader.at()).unwrap_or_default()) {
                 Some(Value::String(message)) if is_error_event && !message.is_empty() => {
                     Step::Api(Box::new(ApiError::from_text(&message)))
@@ -303,7 +303,8 @@ impl Decoder {
             is_object: &mut is_object,
             cx: &mut cx,
         })
-        .deserialize(&mut reader)?;
+        .deserialize(&mut reader)
+        .map_err(|_| reader.fault())?;
         let (end, is_too_deep) = (reader.at(), reader.is_too_deep);
         let Cx {
             deviations, found, ..

@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use super::json::{Reader, Result, Scratch, SyntaxError};
+use super::json::{Reader, Scratch, SyntaxError};
 
 /// Whether a payload is the end marker `[DONE]`: alone, trimmed, also in quotes.
 ///
@@ -115,6 +115,12 @@ impl Cursor {
     pub(super) fn next(&mut self, text: &str, scratch: &mut Scratch) -> Next {
         loop {
             match self.state {
+                State::Start if text.starts_with('{') => {
+                    self.last = text.trim_end().len();
+                    self.end = self.last;
+                    self.state = State::Values;
+                    return Next::First(0);
+                }
                 State::Start => {
                     self.last = text.trim_end().len();
                     self.end = self.last;
@@ -238,7 +244,7 @@ pub(super) fn check(
     end: usize,
     may_end: bool,
     scratch: &mut Scratch,
-) -> Result<bool> {
+) -> Result<bool, SyntaxError> {
     let halves = Cell::default();
     let text = text.get(..end).unwrap_or_default();
     let mut reader = Reader::new(text, start, usize::MAX, scratch, &halves);
@@ -255,6 +261,6 @@ pub(super) fn check(
         if marker_len(rest).is_some() {
             return Err(SyntaxError::forged_marker());
         }
-        reader.skip()?;
+        reader.skip().map_err(|_| reader.fault())?;
     }
 }

@@ -206,8 +206,8 @@ impl Template {
             return;
         };
         // Of several data lines: in the raw bytes there would be more than one line.
-        if payload.contains(['\n', '\r'])
-            || payload.len() > MAX_LEN
+        if payload.len() > MAX_LEN
+            || memchr::memchr2(b'\n', b'\r', payload.as_bytes()).is_some()
             || choice.message.is_some()
             || choice.delta.tool_calls.len() > 1
             || !deviations.intersection(not_to_be_learned).is_empty()

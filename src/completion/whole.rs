@@ -76,7 +76,7 @@ impl Scan {
         while let Some(byte) = bytes.get(self.at) {
             if self.state == State::String {
                 // The inside of strings is nearly all there is.
-                self.at = plain_end(bytes, self.at);
+                self.at = inside_end(bytes, self.at);
                 let Some(byte) = bytes.get(self.at) else {
                     break;
                 };
@@ -186,6 +186,18 @@ impl Scan {
             State::Whole
         } else {
             State::After
+        }
+    }
+}
+
+/// The first byte at or after `at` that is not plainly the inside of a string: a quote, a control byte, an escape of
+/// several digits or one that is cut or none.
+fn inside_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at = plain_end(bytes, at);
+        match bytes.get(at..at + 2) {
+            Some([b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't']) => at += 2,
+            _ => return at,
         }
     }
 }

@@ -213,7 +213,7 @@ impl Parser {
             "ping" | "keepalive" | "keep-alive" | "heartbeat"
         ) {
             Some(Deviation::KeepAliveEvent)
-        } else if frame.data.trim().is_empty() {
+        } else if frame.data.trim_start().is_empty() {
             Some(Deviation::PayloadBlank)
         } else {
             None

@@ -5,7 +5,7 @@ use serde::forward_to_deserialize_any;
 
 use super::rewrite::rewrite;
 use super::string::Text;
-use super::{Number, Reader, Result, SyntaxError};
+use super::{Failed, Number, Reader, Result};
 
 /// The newtype name under which a visitor asks for the text of a value: it is visited as a string.
 pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
@@ -16,7 +16,7 @@ pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
 pub(in crate::chunk) const TWICE: &str = "$chatwire::Twice";
 
 impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
-    type Error = SyntaxError;
+    type Error = Failed;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.peek_token() {
@@ -141,6 +141,25 @@ impl Reader<'_, '_> {
     }
 }
 
+/// A key, which is a string.
+struct Name<'a, 'de, 's>(&'a mut Reader<'de, 's>);
+
+impl<'de> Deserializer<'de> for Name<'_, 'de, '_> {
+    type Error = Failed;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.string()? {
+            Text::Plain(text) => visitor.visit_borrowed_str(text),
+            Text::Unescaped => visitor.visit_str(self.0.unescaped),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
 /// The members of the container that the reader is in.
 struct Members<'a, 'de, 's> {
     reader: &'a mut Reader<'de, 's>,
@@ -148,7 +167,7 @@ struct Members<'a, 'de, 's> {
 }
 
 impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
-    type Error = SyntaxError;
+    type Error = Failed;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         if !self.reader.next_member(&mut self.is_first, b'}')? {
@@ -158,7 +177,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
         if self.reader.peek_token() != Some(b'"') {
             return self.reader.error("a key");
         }
-        seed.deserialize(&mut *self.reader).map(Some)
+        seed.deserialize(Name(self.reader)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
@@ -168,7 +187,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
 }
 
 impl<'de> SeqAccess<'de> for Members<'_, 'de, '_> {
-    type Error = SyntaxError;
+    type Error = Failed;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         if !self.reader.next_member(&mut self.is_first, b']')? {
@@ -186,7 +205,7 @@ struct Twice<'a, 'de, 's> {
 }
 
 impl<'de> SeqAccess<'de> for Twice<'_, 'de, '_> {
-    type Error = SyntaxError;
+    type Error = Failed;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         self.reader.at = self.start;

@@ -69,16 +69,26 @@ impl SyntaxError {
     }
 }
 
-impl serde::de::Error for SyntaxError {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self {
-            at: 0,
-            expected: "a value of another type",
-        }
+/// What is read is no JSON, or not what was asked for: [`Reader::fault`] says why. It holds nothing itself, so that what
+/// each of the many small steps gives fits a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failed;
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a value of another type")
     }
 }
 
-pub(super) type Result<T> = core::result::Result<T, SyntaxError>;
+impl core::error::Error for Failed {}
+
+impl serde::de::Error for Failed {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+pub(super) type Result<T> = core::result::Result<T, Failed>;
 
 /// Strings that the reader needs and its user lends: so they are allocated once per stream.
 #[derive(Debug, Clone, Default)]
@@ -109,6 +119,7 @@ pub(super) struct Reader<'de, 's> {
     pub(super) tolerated: DeviationSet,
     /// A value deeper than `max_depth` was skipped.
     pub(super) is_too_deep: bool,
+    fault: Option<SyntaxError>,
     unescaped: &'s mut String,
     raw: &'s mut String,
     halves: &'s Cell<Halves>,
@@ -121,6 +132,15 @@ enum Number {
     Negative(i64),
     /// Infinite if it is out of range.
     Float(f64),
+}
+
+/// What the grammar tells of a number.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    /// The digits before a fraction; wrong if they are too many.
+    integer: u64,
+    is_integer: bool,
+    has_exponent: bool,
 }
 
 impl<'de, 's> Reader<'de, 's> {
@@ -140,6 +160,7 @@ impl<'de, 's> Reader<'de, 's> {
             max_depth,
             tolerated: DeviationSet::new(),
             is_too_deep: false,
+            fault: None,
             unescaped,
             raw,
             halves,
@@ -159,11 +180,21 @@ impl<'de, 's> Reader<'de, 's> {
         trimmed
     }
 
-    fn error<T>(&self, expected: &'static str) -> Result<T> {
-        Err(SyntaxError {
+    /// Why reading failed.
+    pub(super) fn fault(&self) -> SyntaxError {
+        self.fault.unwrap_or(SyntaxError {
+            at: self.at,
+            expected: "a value of another type",
+        })
+    }
+
+    #[cold]
+    fn error<T>(&mut self, expected: &'static str) -> Result<T> {
+        self.fault = Some(SyntaxError {
             at: self.at,
             expected,
-        })
+        });
+        Err(Failed)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -224,63 +255,93 @@ impl<'de, 's> Reader<'de, 's> {
 
     fn number(&mut self) -> Result<Number> {
         let start = self.at;
-        let is_negative = self.peek() == Some(b'-');
-        self.at += usize::from(is_negative);
-        let mut value = 0_u64;
-        let mut fits = true;
-        let first_digit = self.at;
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
-            let next = value
-                .checked_mul(10)
-                .and_then(|value| value.checked_add(u64::from(digit - b'0')));
-            fits &= next.is_some();
-            value = next.unwrap_or(value);
-            self.at += 1;
+        let shape = self.number_shape()?;
+        let text = self.slice(start, self.at);
+        if !shape.is_integer {
+            return Ok(Number::Float(self.float(text)));
         }
-        let digits = self.at - first_digit;
-        if digits == 0 || digits > 1 && self.text.as_bytes().get(first_digit) == Some(&b'0') {
-            return self.error("a number");
-        }
-        let mut is_integer = true;
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-            is_integer = false;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
+        // Any number of 19 digits fits.
+        let fits = |digits: &str| digits.len() < 20 || digits.parse() == Ok(shape.integer);
+        Ok(match text.strip_prefix('-') {
+            None if fits(text) => Number::Unsigned(shape.integer),
+            Some(digits) if shape.integer != 0 && fits(digits) => {
+                match 0_i64.checked_sub_unsigned(shape.integer) {
+                    Some(negative) => Number::Negative(negative),
+                    None => Number::Float(self.float(text)),
+                }
             }
-            self.digits()?;
-            is_integer = false;
+            _ => Number::Float(self.float(text)),
+        })
+    }
+
+    /// Goes past a number.
+    fn skip_number(&mut self) -> Result<()> {
+        let start = self.at;
+        let shape = self.number_shape()?;
+        let len = self.at - start;
+        // So few digits without an exponent are in range.
+        if shape.has_exponent || len > 300 {
+            self.float(self.slice(start, self.at));
         }
-        if is_integer && fits {
-            if !is_negative {
-                return Ok(Number::Unsigned(value));
-            }
-            if let Some(negative) = 0_i64.checked_sub_unsigned(value).filter(|_| value != 0) {
-                return Ok(Number::Negative(negative));
-            }
-        }
-        // Rust reads JSON's grammar of numbers, and what is out of range as infinite.
-        let float = self.slice(start, self.at).parse().unwrap_or(f64::INFINITY);
+        Ok(())
+    }
+
+    /// A number as a fraction. Rust reads JSON's grammar of numbers, and what is out of range as infinite.
+    fn float(&mut self, text: &str) -> f64 {
+        let float: f64 = text.parse().unwrap_or(f64::INFINITY);
         if !float.is_finite() {
             self.tolerated.insert(Deviation::NumberOutOfRange);
         }
-        Ok(Number::Float(float))
+        float
     }
 
-    fn digits(&mut self) -> Result<()> {
-        let start = self.at;
-        while let Some(b'0'..=b'9') = self.peek() {
+    /// Goes past a number, looking at its grammar only.
+    fn number_shape(&mut self) -> Result<Shape> {
+        self.at += usize::from(self.peek() == Some(b'-'));
+        let first_digit = self.peek();
+        let (digits, integer) = self.digits();
+        if digits == 0 || digits > 1 && first_digit == Some(b'0') {
+            return self.error("a number");
+        }
+        let mut shape = Shape {
+            integer,
+            is_integer: true,
+            has_exponent: false,
+        };
+        if self.peek() == Some(b'.') {
             self.at += 1;
+            shape.is_integer = false;
+            if self.digits().0 == 0 {
+                return self.error("a digit");
+            }
         }
-        if self.at == start {
-            self.error("a digit")
-        } else {
-            Ok(())
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            shape.is_integer = false;
+            shape.has_exponent = true;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            if self.digits().0 == 0 {
+                return self.error("a digit");
+            }
         }
+        Ok(shape)
+    }
+
+    /// Goes past digits: how many there are, and what they say if they are not too many.
+    fn digits(&mut self) -> (usize, u64) {
+        let (mut count, mut value) = (0, 0_u64);
+        for byte in self.text.as_bytes().get(self.at..).unwrap_or_default() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            count += 1;
+        }
+        self.at += count;
+        (count, value)
     }
 }
 

@@ -58,9 +58,7 @@ impl Reader<'_, '_> {
                 }
                 Some(b'{' | b'[') => deepest = deepest.max(open.len + 1),
                 _ if self.is_not_finite() => self.not_finite()?,
-                Some(b'-' | b'0'..=b'9') => {
-                    self.number()?;
-                }
+                Some(b'-' | b'0'..=b'9') => self.skip_number()?,
                 _ => return self.error("a value"),
             }
             // A value was read: what comes after it, and after each container that ends here.

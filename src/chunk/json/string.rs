@@ -64,40 +64,48 @@ const HIGHS: u64 = ONES * 0x80;
 
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
 /// byte. Eight bytes at a time.
+#[inline]
 pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(word) = bytes
-        .get(at..at + 8)
-        .and_then(|word| <[u8; 8]>::try_from(word).ok())
-    {
-        let word = u64::from_le_bytes(word);
-        let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-        let quote = zero_bytes(word ^ (ONES * u64::from(b'"')));
-        let backslash = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let found = quote | backslash | control;
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    while let Some((word, after)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ (ONES * b'"' as u64);
+        let backslash = word ^ (ONES * b'\\' as u64);
+        // The lowest high bit of these is right; those above it may be wrong.
+        let found = (quote.wrapping_sub(ONES) & !quote
+            | backslash.wrapping_sub(ONES) & !backslash
+            | word.wrapping_sub(ONES * 0x20) & !word)
+            & HIGHS;
         if found != 0 {
             return at + (found.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        rest = after;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest
+    let found = rest
         .iter()
-        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-        .unwrap_or(rest.len())
+        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
+    at + found.unwrap_or(rest.len())
 }
 
 impl<'de> Reader<'de, '_> {
     /// Reads a string; the opening quote is next.
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Result<Text<'de>> {
-        self.at += 1;
-        let start = self.at;
-        self.halves.set(Halves::default());
+        let start = self.at + 1;
         self.at = plain_end(self.text.as_bytes(), start);
+        self.halves.set(Halves::default());
         if self.peek() == Some(b'"') {
             self.at += 1;
             return Ok(Text::Plain(self.slice(start, self.at - 1)));
         }
+        self.escaped_string(start)?;
+        Ok(Text::Unescaped)
+    }
+
+    #[inline(never)]
+    /// Reads the rest of a string that is plain from `start` up to here.
+    fn escaped_string(&mut self, start: usize) -> Result<()> {
         self.unescaped.clear();
         self.unescaped
             .push_str(self.text.get(start..self.at).unwrap_or_default());
@@ -107,7 +115,7 @@ impl<'de> Reader<'de, '_> {
                 Some(b'"') => {
                     self.at += 1;
                     self.halves.set(halves);
-                    return Ok(Text::Unescaped);
+                    return Ok(());
                 }
                 Some(b'\\') => {
                     self.at += 1;

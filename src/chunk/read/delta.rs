@@ -1,5 +1,7 @@
 //! What is added to a message: text, reasoning, audio; and log probabilities.
 
+use alloc::boxed::Box;
+
 use serde::de::MapAccess;
 
 use super::calls::ToolCalls;
@@ -29,9 +31,9 @@ impl Refill for Delta {
         self.extra.clear();
         self.halves = DeltaHalves::default();
         let mut calls = 0;
-        let mut parts = Parts::default();
+        let mut parts: Option<Box<Parts>> = None;
         let mut rank = REASONING.len();
-        let mut details = Joined::default();
+        let mut details: Option<Box<Joined>> = None;
         let DeltaHalves {
             content: content_halves,
             refusal: refusal_halves,
@@ -67,13 +69,15 @@ impl Refill for Delta {
         if rank == REASONING.len() {
             self.reasoning_content = None;
         }
-        if self.reasoning_content.is_none() {
+        if let Some(details) = details.filter(|_| self.reasoning_content.is_none()) {
             details.into_reasoning_of(self);
         }
         if rank != 0 && self.reasoning_content.is_some() {
             cx.note(Deviation::ReasoningRenamed);
         }
-        parts.finish(self, cx);
+        if let Some(parts) = parts {
+            parts.finish(self, cx);
+        }
         Ok(())
     }
 }
