@@ -199,6 +199,26 @@ struct Texts {
     thinking: Joined,
 }
 
+/// What of an object in a list counts.
+enum Known {
+    Type,
+    Text,
+    Summary,
+    Thinking,
+}
+
+impl Known {
+    fn of(key: &str) -> Option<Self> {
+        Some(match key {
+            "type" => Self::Type,
+            "text" => Self::Text,
+            "summary" => Self::Summary,
+            "thinking" => Self::Thinking,
+            _ => return None,
+        })
+    }
+}
+
 /// An entry of a list: what it says.
 struct Entry<'a, 'h>(&'a mut Texts, &'a mut Cx<'h>);
 
@@ -216,17 +236,20 @@ impl Field for Entry<'_, '_> {
         let Entry(texts, cx) = self;
         texts.is_object = true;
         let kind_halves = &mut Halves::default();
-        while let Some(key) = map.next_key_seed(Key)? {
-            let (slot, halves) = match key.as_ref() {
-                "type" => (&mut texts.kind, &mut *kind_halves),
-                "text" => (&mut texts.text, &mut texts.halves),
-                "summary" => (&mut texts.summary, &mut texts.summary_halves),
-                "thinking" => {
+        while let Some(key) = map.next_key_seed(Key {
+            known: Known::of,
+            unknown: &mut cx.spare.key,
+        })? {
+            let (slot, halves) = match key {
+                Some(Known::Type) => (&mut texts.kind, &mut *kind_halves),
+                Some(Known::Text) => (&mut texts.text, &mut texts.halves),
+                Some(Known::Summary) => (&mut texts.summary, &mut texts.summary_halves),
+                Some(Known::Thinking) => {
                     let thinking = Thinking(&mut texts.thinking, &mut *cx);
                     map.next_value_seed(Lenient(thinking))?;
                     continue;
                 }
-                _ => {
+                None => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
                 }

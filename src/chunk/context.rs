@@ -44,9 +44,11 @@ pub(super) struct Found {
     pub(super) skipped_error: Option<RawJson>,
 }
 
-/// Structs that are not needed now: their strings are reused.
+/// What is not needed now, and reused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spare {
+    /// The key of an unknown field.
+    pub(super) key: String,
     pub(super) choices: Vec<Choice>,
     pub(super) calls: Vec<ToolCallDelta>,
 }

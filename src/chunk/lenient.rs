@@ -1,6 +1,6 @@
 //! How a field is read whatever type its value has: one adapter to serde, one small type for each kind of field.
 
-use alloc::borrow::{Cow, ToOwned};
+use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -123,30 +123,34 @@ impl<'de, F: Field> Visitor<'de> for Lenient<F> {
     }
 }
 
-/// A key, borrowed where it has no escape.
-pub(super) struct Key;
+/// A key, as what `known` makes of it; one that it does not know is left in `unknown`.
+pub(super) struct Key<'a, F> {
+    pub(super) known: F,
+    pub(super) unknown: &'a mut String,
+}
 
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
+impl<'de, T, F: FnOnce(&str) -> Option<T>> DeserializeSeed<'de> for Key<'_, F> {
+    type Value = Option<T>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
+        deserializer.deserialize_identifier(self)
     }
 }
 
-impl<'de> Visitor<'de> for Key {
-    type Value = Cow<'de, str>;
+impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for Key<'_, F> {
+    type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(key))
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(key.to_owned()))
+    fn visit_str<E>(self, key: &str) -> Result<Option<T>, E> {
+        let known = (self.known)(key);
+        if known.is_none() {
+            self.unknown.clear();
+            self.unknown.push_str(key);
+        }
+        Ok(known)
     }
 }
 

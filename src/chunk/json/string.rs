@@ -62,24 +62,36 @@ pub(super) enum Text<'de> {
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES * 0x80;
 
+/// A high bit for each byte of a word that is a quote, a backslash or a control byte. The lowest one is right; those
+/// above it may be wrong.
+#[inline(always)]
+const fn special(bytes: [u8; 8]) -> u64 {
+    let word = u64::from_le_bytes(bytes);
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    (quote.wrapping_sub(ONES) & !quote
+        | backslash.wrapping_sub(ONES) & !backslash
+        | word.wrapping_sub(ONES * 0x20) & !word)
+        & HIGHS
+}
+
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
-/// byte. Eight bytes at a time.
-#[inline]
+/// byte. Sixteen bytes at a time: most strings are no longer, and one that ends in the first step is foreseen.
+#[inline(always)]
 pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    while let Some((word, after)) = rest.split_first_chunk() {
-        let word = u64::from_le_bytes(*word);
-        let quote = word ^ (ONES * b'"' as u64);
-        let backslash = word ^ (ONES * b'\\' as u64);
-        // The lowest high bit of these is right; those above it may be wrong.
-        let found = (quote.wrapping_sub(ONES) & !quote
-            | backslash.wrapping_sub(ONES) & !backslash
-            | word.wrapping_sub(ONES * 0x20) & !word)
-            & HIGHS;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+    while let Some((block, after)) = rest.split_first_chunk::<16>() {
+        let [a, b, c, d, e, f, g, h, more @ ..] = *block;
+        let (first, second) = (special([a, b, c, d, e, f, g, h]), special(more));
+        if first | second != 0 {
+            let found = if first == 0 {
+                8 + second.trailing_zeros() / 8
+            } else {
+                first.trailing_zeros() / 8
+            };
+            return at + found as usize;
         }
-        at += 8;
+        at += 16;
         rest = after;
     }
     let found = rest

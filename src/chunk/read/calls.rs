@@ -100,14 +100,14 @@ impl Refill for ToolCallDelta {
         self.slot = None;
         self.after_skipped = Skipped::default();
         let mut index = IndexValue::Missing;
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "id" => id by text(slot, cx);
             "type" => r#type by text(slot, cx);
             "function" => function by object(slot, cx);
             "custom" => custom by object(slot, cx);
         } keys {
-            "index" => map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
-        } other keep!(self, map, key));
+            "index" as index => map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
+        } other keep!(self, map, cx));
         self.index = if let IndexValue::Valid(index) = index {
             Some(index)
         } else {
@@ -126,7 +126,7 @@ impl Refill for FunctionDelta {
     ) -> Result<(), A::Error> {
         self.halves = Halves::default();
         let halves = &mut self.halves;
-        refill!(self, map, _key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "name" => name by text(slot, cx);
             "arguments" => arguments by Arguments(HalvedText { slot, halves: &mut *halves, cx: &mut *cx });
         } keys {} other { map.next_value::<IgnoredAny>()?; });
@@ -142,7 +142,7 @@ impl Refill for CustomDelta {
     ) -> Result<(), A::Error> {
         self.halves = Halves::default();
         let halves = &mut self.halves;
-        refill!(self, map, _key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "name" => name by text(slot, cx);
             "input" => input by Arguments(HalvedText { slot, halves: &mut *halves, cx: &mut *cx });
         } keys {} other { map.next_value::<IgnoredAny>()?; });

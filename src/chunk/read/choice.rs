@@ -22,7 +22,7 @@ impl Refill for Chunk {
         self.extra.clear();
         self.skipped = Skipped::default();
         let mut choices = 0;
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "id" => id by text(slot, cx);
             "object" => object by text(slot, cx);
             "created" => created by count(slot, cx);
@@ -33,12 +33,12 @@ impl Refill for Chunk {
             "moderation" => moderation by Raw(slot);
             "usage" => usage by object(slot, cx);
         } keys {
-            "choices" => {
+            "choices" as choices => {
                 map.next_value_seed(Lenient(Choices { chunk: self, filled: &mut choices, cx: &mut *cx }))?;
             };
         } other {
-            cx.found.hints.insert(key);
-            keep!(self, map, key);
+            cx.found.hints.insert(&cx.spare.key);
+            keep!(self, map, cx);
         });
         while self.choices.len() > choices {
             cx.spare.keep_choice(self.choices.pop());
@@ -181,29 +181,29 @@ impl Refill for Choice {
         let mut has_delta = false;
         let mut renamed_reason = None;
         let mut usage: Option<Box<Usage>> = None;
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "finish_reason" => finish_reason by Lenient(Reason(slot, cx));
             "logprobs" => logprobs by object(slot, cx);
             "message" => message by object(slot, cx);
         } keys {
-            "index" => {
+            "index" as index => {
                 if core::mem::replace(&mut has_index, true) {
                     cx.note(Deviation::DuplicateKey);
                 }
                 map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
             };
-            "delta" => {
+            "delta" as delta => {
                 if has_delta {
                     cx.note(Deviation::DuplicateKey);
                 }
                 let is_object = &mut has_delta;
                 map.next_value_seed(Lenient(InPlace { target: &mut self.delta, is_object, cx: &mut *cx }))?;
             };
-            "finishReason" => map.next_value_seed(Lenient(Reason(&mut renamed_reason, &mut *cx)))?;
-            "usage" => map.next_value_seed(Lenient(Object(&mut usage, &mut *cx)))?;
+            "finishReason" as finish_reason_renamed => map.next_value_seed(Lenient(Reason(&mut renamed_reason, &mut *cx)))?;
+            "usage" as usage => map.next_value_seed(Lenient(Object(&mut usage, &mut *cx)))?;
         } other {
-            cx.found.hints.insert_of_choice(key);
-            keep!(self, map, key);
+            cx.found.hints.insert_of_choice(&cx.spare.key);
+            keep!(self, map, cx);
         });
         match index {
             IndexValue::Valid(index) => self.index = index,

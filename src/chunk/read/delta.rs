@@ -14,13 +14,8 @@ use crate::chunk::json::Halves;
 use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList};
 use crate::chunk::types::{Audio, Delta, DeltaHalves, Logprobs};
 
-/// The names under which reasoning comes; the first that is not empty counts.
-const REASONING: [&str; 4] = [
-    "reasoning_content",
-    "reasoning",
-    "reasoning_text",
-    "thinking",
-];
+/// No reasoning has come, under any of its names.
+const NO_REASONING: usize = usize::MAX;
 
 impl Refill for Delta {
     fn refill<'de, A: MapAccess<'de>>(
@@ -32,14 +27,30 @@ impl Refill for Delta {
         self.halves = DeltaHalves::default();
         let mut calls = 0;
         let mut parts: Option<Box<Parts>> = None;
-        let mut rank = REASONING.len();
+        let mut rank = NO_REASONING;
         let mut details: Option<Box<Joined>> = None;
         let DeltaHalves {
             content: content_halves,
             refusal: refusal_halves,
             reasoning: reasoning_halves,
         } = &mut self.halves;
-        refill!(self, map, key, (slot, cx), fields {
+        // The names under which reasoning comes: of those that are not empty the first counts.
+        macro_rules! reasoning {
+            ($own_rank:literal, $cx:ident) => {{
+                let (slot, halves) = (&mut self.reasoning_content, &mut *reasoning_halves);
+                let text = HalvedText {
+                    slot,
+                    halves,
+                    cx: &mut *$cx,
+                };
+                Lenient(Reasoning {
+                    text,
+                    own_rank: $own_rank,
+                    rank: &mut rank,
+                })
+            }};
+        }
+        refill!(self, map, (slot, cx), fields {
             "role" => role by text(slot, cx);
             "content" => content by {
                 let text = HalvedText { slot, halves: &mut *content_halves, cx: &mut *cx };
@@ -50,23 +61,22 @@ impl Refill for Delta {
             "audio" => audio by object(slot, cx);
             "annotations" => annotations by RawList(slot, cx);
         } keys {
-            "tool_calls" => {
+            "tool_calls" as tool_calls => {
                 let calls = ToolCalls { calls: &mut self.tool_calls, filled: &mut calls, cx: &mut *cx };
                 map.next_value_seed(Lenient(calls))?;
             };
-            name @ ("reasoning_content" | "reasoning" | "reasoning_text" | "thinking") => {
-                let halves = &mut *reasoning_halves;
-                let text = HalvedText { slot: &mut self.reasoning_content, halves, cx: &mut *cx };
-                map.next_value_seed(Lenient(Reasoning { text, name, rank: &mut rank }))?;
-            };
-            "reasoning_details" => {
+            "reasoning_content" as reasoning_content => map.next_value_seed(reasoning!(0, cx))?;
+            "reasoning" as reasoning => map.next_value_seed(reasoning!(1, cx))?;
+            "reasoning_text" as reasoning_text => map.next_value_seed(reasoning!(2, cx))?;
+            "thinking" as thinking => map.next_value_seed(reasoning!(3, cx))?;
+            "reasoning_details" as reasoning_details => {
                 map.next_value_seed(Details { joined: &mut details, extra: &mut self.extra, cx: &mut *cx })?;
             };
-        } other keep!(self, map, key));
+        } other keep!(self, map, cx));
         while self.tool_calls.len() > calls {
             cx.spare.keep_call(self.tool_calls.pop());
         }
-        if rank == REASONING.len() {
+        if rank == NO_REASONING {
             self.reasoning_content = None;
         }
         if let Some(details) = details.filter(|_| self.reasoning_content.is_none()) {
@@ -99,22 +109,17 @@ impl Delta {
 /// Reasoning: text that counts if it is not empty and no better name had some.
 struct Reasoning<'a, 'h> {
     text: HalvedText<'a, 'h>,
-    name: &'a str,
+    /// The rank of its name: 0 is the best.
+    own_rank: usize,
+    /// That of the reasoning which counts so far.
     rank: &'a mut usize,
 }
 
 impl Reasoning<'_, '_> {
-    fn own_rank(&self) -> usize {
-        REASONING
-            .iter()
-            .position(|name| *name == self.name)
-            .unwrap_or(REASONING.len())
-    }
-
     /// Nothing under this name: what came before under the same one does not count.
     fn nothing(self) {
-        if self.own_rank() == *self.rank {
-            *self.rank = REASONING.len();
+        if self.own_rank == *self.rank {
+            *self.rank = NO_REASONING;
             self.text.absent();
         }
     }
@@ -134,9 +139,8 @@ impl Field for Reasoning<'_, '_> {
         if text.is_empty() {
             return self.nothing();
         }
-        let rank = self.own_rank();
-        if rank <= *self.rank {
-            *self.rank = rank;
+        if self.own_rank <= *self.rank {
+            *self.rank = self.own_rank;
             self.text.text(text);
         }
     }
@@ -151,12 +155,12 @@ impl Refill for Audio {
         self.extra.clear();
         self.halves = Halves::default();
         let halves = &mut self.halves;
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "id" => id by text(slot, cx);
             "data" => data by text(slot, cx);
             "expires_at" => expires_at by count(slot, cx);
             "transcript" => transcript by Lenient(HalvedText { slot, halves: &mut *halves, cx: &mut *cx });
-        } keys {} other keep!(self, map, key));
+        } keys {} other keep!(self, map, cx));
         Ok(())
     }
 }
@@ -168,10 +172,10 @@ impl Refill for Logprobs {
         cx: &mut Cx<'_>,
     ) -> Result<(), A::Error> {
         self.extra.clear();
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "content" => content by RawList(slot, cx);
             "refusal" => refusal by RawList(slot, cx);
-        } keys {} other keep!(self, map, key));
+        } keys {} other keep!(self, map, cx));
         Ok(())
     }
 }

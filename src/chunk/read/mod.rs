@@ -120,25 +120,32 @@ impl Seen {
 }
 
 /// The loop over an object's keys. `fields` are read into the field of that name by the seed named, and are none if
-/// they do not come; `keys` are read by their own arm; `other` gets the rest.
+/// they do not come; `keys` are read by their own arm; `other` gets the rest, whose key is in `cx.spare.key`.
 macro_rules! refill {
-    ($this:ident, $map:ident, $name:ident, ($slot:ident, $cx:ident), fields { $($key:literal => $field:ident by $seed:expr;)* }
-        keys { $($own:pat => $arm:expr;)* } other $other:expr) => {{
+    ($this:ident, $map:ident, ($slot:ident, $cx:ident), fields { $($key:literal => $field:ident by $seed:expr;)* }
+        keys { $($own_key:literal as $own:ident => $arm:expr;)* } other $other:expr) => {{
         #[allow(non_camel_case_types)]
-        enum Bit { $($field,)* }
+        enum Known { $($field,)* $($own,)* }
         let mut seen = Seen::default();
-        while let Some(key) = $map.next_key_seed(Key)? {
-            match key.as_ref() {
-                $($key => {
-                    seen.mark(Bit::$field as u32, $cx);
+        while let Some(key) = $map.next_key_seed(Key {
+            known: |key: &str| match key {
+                $($key => Some(Known::$field),)*
+                $($own_key => Some(Known::$own),)*
+                _ => None,
+            },
+            unknown: &mut $cx.spare.key,
+        })? {
+            match key {
+                $(Some(Known::$field) => {
+                    seen.mark(Known::$field as u32, $cx);
                     let $slot = &mut $this.$field;
                     $map.next_value_seed($seed)?;
                 })*
-                $($own => $arm,)*
-                $name => $other,
+                $(Some(Known::$own) => $arm,)*
+                None => $other,
             }
         }
-        $(if !seen.has(Bit::$field as u32) {
+        $(if !seen.has(Known::$field as u32) {
             $this.$field = None;
         })*
     }};
@@ -146,10 +153,10 @@ macro_rules! refill {
 
 /// The unknown field goes to `extra`.
 macro_rules! keep {
-    ($this:ident, $map:ident, $key:ident) => {
+    ($this:ident, $map:ident, $cx:ident) => {
         $map.next_value_seed(extra::Field {
             extra: &mut $this.extra,
-            key: $key,
+            key: &$cx.spare.key,
         })?
     };
 }

@@ -16,13 +16,13 @@ impl Refill for Usage {
         cx: &mut Cx<'_>,
     ) -> Result<(), A::Error> {
         self.extra.clear();
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "prompt_tokens" => prompt_tokens by count(slot, cx);
             "completion_tokens" => completion_tokens by count(slot, cx);
             "total_tokens" => total_tokens by count(slot, cx);
             "prompt_tokens_details" => prompt_tokens_details by object(slot, cx);
             "completion_tokens_details" => completion_tokens_details by object(slot, cx);
-        } keys {} other keep!(self, map, key));
+        } keys {} other keep!(self, map, cx));
         for (count, name) in [
             (&mut self.prompt_tokens, "input_tokens"),
             (&mut self.completion_tokens, "output_tokens"),
@@ -45,13 +45,13 @@ impl Refill for PromptTokensDetails {
         cx: &mut Cx<'_>,
     ) -> Result<(), A::Error> {
         self.extra.clear();
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "cached_tokens" => cached_tokens by count(slot, cx);
             "cache_write_tokens" => cache_write_tokens by count(slot, cx);
             "audio_tokens" => audio_tokens by count(slot, cx);
             "text_tokens" => text_tokens by count(slot, cx);
             "image_tokens" => image_tokens by count(slot, cx);
-        } keys {} other keep!(self, map, key));
+        } keys {} other keep!(self, map, cx));
         Ok(())
     }
 }
@@ -63,13 +63,13 @@ impl Refill for CompletionTokensDetails {
         cx: &mut Cx<'_>,
     ) -> Result<(), A::Error> {
         self.extra.clear();
-        refill!(self, map, key, (slot, cx), fields {
+        refill!(self, map, (slot, cx), fields {
             "reasoning_tokens" => reasoning_tokens by count(slot, cx);
             "audio_tokens" => audio_tokens by count(slot, cx);
             "text_tokens" => text_tokens by count(slot, cx);
             "accepted_prediction_tokens" => accepted_prediction_tokens by count(slot, cx);
             "rejected_prediction_tokens" => rejected_prediction_tokens by count(slot, cx);
-        } keys {} other keep!(self, map, key));
+        } keys {} other keep!(self, map, cx));
         Ok(())
     }
 }
