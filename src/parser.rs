@@ -74,6 +74,8 @@ pub struct Parser {
     input: Input,
     /// A bare end marker came: the stream ends when the frame before it is read.
     ends_after_frame: bool,
+    /// The last step gave a frame on the fast path, and nothing else is to be read before the bytes that follow it.
+    is_clear: bool,
     /// All that was fed has been read, but for the head of a line.
     is_idle: bool,
     is_concluded: bool,
@@ -130,6 +132,7 @@ impl Parser {
             last: None,
             input: Input::Open,
             ends_after_frame: false,
+            is_clear: false,
             is_idle: false,
             is_concluded: false,
             is_terminated: false,
@@ -204,7 +207,8 @@ impl Parser {
     }
 
     /// The event that came last, lent again, so that it can be read beside [`completion`](Self::completion) and
-    /// [`deviations`](Self::deviations). None if it was an error, and after [`feed`](Self::feed).
+    /// [`deviations`](Self::deviations). None if it was an error, after [`feed`](Self::feed), and after
+    /// [`next_event`](Self::next_event) gave none.
     ///
     /// ```
     /// use chatwire::{Event, Parser};

@@ -12,7 +12,7 @@ use super::json::{MAX_DEPTH, Reader, Scratch, SyntaxError, value};
 use super::lenient::Lenient;
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
-use super::template::Template;
+use super::template::{Change, Template};
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet, Error, Limit, Limits};
 
@@ -38,8 +38,7 @@ pub struct Decoder {
     queued: Queued,
     /// The fast path; none for who may change the chunk between two payloads.
     template: Option<Template>,
-    /// The chunk differs from the one before in texts only.
-    is_plain: bool,
+    change: Change,
 }
 
 /// What a value gives beside an error.
@@ -104,7 +103,7 @@ impl Decoder {
         let template = self.template.as_mut()?;
         let len = template.fill(bytes, terminator, &mut self.chunk, &mut self.scratch)?;
         self.deviations = template.deviations();
-        self.is_plain = template.is_plain();
+        self.change = template.change();
         Some(len)
     }
 
@@ -118,9 +117,9 @@ impl Decoder {
         self.queued.chunk || self.queued.api.is_some()
     }
 
-    /// Whether the chunk differs from the one before in texts only.
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.is_plain
+    /// What of the chunk may differ from what came before it.
+    pub(crate) const fn change(&self) -> Change {
+        self.change
     }
 
     /// What is in the text of a payload, one after the other.
@@ -207,7 +206,7 @@ impl Decoder {
             return Some(Step::Chunk);
         }
         self.deviations = DeviationSet::new();
-        self.is_plain = false;
+        self.change = Change::Any;
         if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), None).is_some() {
             *cursor = Cursor::over();
             return Some(Step::Chunk);

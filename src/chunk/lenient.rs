@@ -155,6 +155,7 @@ impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for Key<'_, F> {
 }
 
 /// Writes text into a field, keeping its buffer.
+#[inline]
 pub(super) fn set_text(slot: &mut Option<String>, text: &str) {
     match slot {
         Some(old) if is_worth_keeping(old.capacity(), text.len()) => {

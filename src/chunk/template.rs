@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::json::{Reader, Scratch, plain_end};
+use super::json::{Reader, Scratch, ShortText, plain_end, special_in};
 use super::lenient::set_text;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
@@ -29,14 +29,17 @@ const MAX_KEYS: usize = 32;
 /// A payload with holes, and how well it has done.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Template {
-    /// The payload that was learned.
-    bytes: Vec<u8>,
-    holes: Vec<(Hole, Range<usize>)>,
+    /// The bytes of the payload that was learned, without what was in the holes.
+    literals: Vec<u8>,
+    /// The holes, each with how many of the literal bytes are before it.
+    holes: Vec<(Hole, usize)>,
+    /// Where the holes are in the payload that was looked at last.
+    ranges: Vec<(Hole, Range<usize>)>,
     /// What was tolerated in it.
     deviations: DeviationSet,
     /// The chunk holds this payload, or one that differs from it in the holes.
     is_current: bool,
-    is_plain: bool,
+    change: Change,
     /// The time of the payload learned, and whether it has been seen to differ: with most providers it does not.
     created: Option<u64>,
     created_varies: bool,
@@ -46,6 +49,17 @@ pub(super) struct Template {
     pause: u32,
     #[cfg(test)]
     pub(super) hits: u64,
+}
+
+/// How much of a chunk may differ from what came before, and must be looked at by who adds it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Change {
+    #[default]
+    Any,
+    /// The delta, and what is in the chunk for those who look at it alone.
+    Delta,
+    /// Of the delta, content and reasoning: there is nothing else in it.
+    Texts,
 }
 
 /// A value that may differ.
@@ -59,32 +73,17 @@ enum Hole {
     ToolIndex,
 }
 
-/// What is in a hole.
-#[derive(Debug, Clone, Copy, Default)]
-struct Found {
-    start: usize,
-    end: usize,
-    /// Of a text.
-    is_escaped: bool,
-    /// Of a number.
-    number: u64,
-}
-
-/// What came of a comparison.
+/// Why a payload was not filled in.
 #[derive(Debug)]
-enum Outcome {
-    /// The length of the payload.
-    Hit(usize),
+enum Refused {
     Miss,
     /// The input ends before it is decided.
     Incomplete,
 }
 
 impl Template {
-    /// Whether the chunk that was just filled differs from the one before in texts only, so that who adds it up need not
-    /// look at anything else.
-    pub(super) const fn is_plain(&self) -> bool {
-        self.is_plain
+    pub(super) const fn change(&self) -> Change {
+        self.change
     }
 
     pub(super) const fn deviations(&self) -> DeviationSet {
@@ -97,7 +96,7 @@ impl Template {
     }
 
     /// Fills the chunk if `bytes` begin with a payload like the one learned, and the terminator, or the end of `bytes`,
-    /// follows it. Gives the payload's length.
+    /// follows it. Gives the payload's length. If not, the chunk's holes hold anything.
     pub(super) fn fill(
         &mut self,
         bytes: &[u8],
@@ -105,80 +104,80 @@ impl Template {
         chunk: &mut Chunk,
         scratch: &mut Scratch,
     ) -> Option<usize> {
-        if !self.is_current || self.pause > 0 {
+        if !self.is_current {
             return None;
         }
-        let mut found = [Found::default(); MAX_HOLES];
-        let outcome = self.compare(bytes, terminator, &mut found);
-        if let Outcome::Hit(len) = outcome {
-            let holes = self.holes.iter().zip(&found);
-            if holes
-                .into_iter()
-                .all(|((hole, _), found)| write(*hole, found, bytes, chunk, scratch).is_some())
-            {
+        match self.compare(bytes, terminator, chunk, scratch) {
+            Ok(len) => {
                 self.misses = 0;
                 #[cfg(test)]
                 {
                     self.hits += 1;
                 }
-                return Some(len);
+                Some(len)
+            }
+            Err(Refused::Incomplete) => None,
+            Err(Refused::Miss) => {
+                self.is_current = false;
+                self.misses = self.misses.saturating_add(1);
+                if self.misses > 1 {
+                    self.pause = 1 << (self.misses - 2).min(6);
+                }
+                None
             }
         }
-        if !matches!(outcome, Outcome::Incomplete) {
-            self.is_current = false;
-            self.misses = self.misses.saturating_add(1);
-            if self.misses > 1 {
-                self.pause = 1 << (self.misses - 2).min(6);
-            }
-        }
-        None
     }
 
+    /// The length of the payload, if it is like the one learned. Fills the holes as it comes to them.
     fn compare(
         &self,
         bytes: &[u8],
         terminator: Option<&[u8]>,
-        found: &mut [Found; MAX_HOLES],
-    ) -> Outcome {
-        let mut at = 0;
-        let mut learned = 0;
-        for ((hole, range), found) in self.holes.iter().zip(found) {
-            let literal = self.bytes.get(learned..range.start).unwrap_or_default();
-            match bytes.get(at..) {
-                Some(rest) if rest.starts_with(literal) => {}
-                rest => return not_so(rest, literal),
-            }
-            learned = range.end;
-            at += literal.len();
-            found.start = at;
-            let is_good = match hole {
-                Hole::Created => digits(bytes, &mut at, found),
-                Hole::ToolIndex => {
-                    digits(bytes, &mut at, found) && found.number <= u64::from(u32::MAX)
+        chunk: &mut Chunk,
+        scratch: &mut Scratch,
+    ) -> Result<usize, Refused> {
+        let choice = chunk.choices.first_mut().ok_or(Refused::Miss)?;
+        let (mut at, mut literals) = (0, &self.literals[..]);
+        for (hole, before) in &self.holes {
+            let (literal, after) = literals.split_at_checked(*before).ok_or(Refused::Miss)?;
+            literals = after;
+            at = strip(bytes, at, literal)?;
+            let delta = &mut choice.delta;
+            let slot = match hole {
+                Hole::Content => &mut delta.content,
+                Hole::Obfuscation => &mut chunk.obfuscation,
+                Hole::Reasoning => {
+                    // If it is empty others may count.
+                    if bytes.get(at) == Some(&b'"') {
+                        return Err(Refused::Miss);
+                    }
+                    &mut delta.reasoning_content
                 }
-                Hole::Reasoning => text(bytes, &mut at, found) && found.end > found.start,
-                Hole::Content | Hole::Arguments | Hole::Obfuscation => text(bytes, &mut at, found),
+                Hole::Created => {
+                    chunk.created = Some(digits(bytes, &mut at)?);
+                    continue;
+                }
+                Hole::ToolIndex | Hole::Arguments => {
+                    let call = delta.tool_calls.first_mut().ok_or(Refused::Miss)?;
+                    if *hole == Hole::ToolIndex {
+                        let index = digits(bytes, &mut at)?.try_into();
+                        call.index = Some(index.map_err(|_| Refused::Miss)?);
+                        continue;
+                    }
+                    &mut call.function.as_mut().ok_or(Refused::Miss)?.arguments
+                }
             };
-            if at >= bytes.len() {
-                return Outcome::Incomplete;
-            }
-            if !is_good {
-                return Outcome::Miss;
-            }
+            at = text(bytes, at, slot, scratch)?;
         }
-        let literal = self.bytes.get(learned..).unwrap_or_default();
-        match bytes.get(at..) {
-            Some(rest) if rest.starts_with(literal) => {}
-            rest => return not_so(rest, literal),
-        }
-        at += literal.len();
-        let rest = bytes.get(at..).unwrap_or_default();
+        at = strip(bytes, at, literals)?;
         match terminator {
-            None if rest.is_empty() => Outcome::Hit(at),
-            None => Outcome::Miss,
-            Some(terminator) if rest.starts_with(terminator) => Outcome::Hit(at),
-            Some(terminator) => not_so(Some(rest), terminator),
+            None if at == bytes.len() => {}
+            None => return Err(Refused::Miss),
+            Some(terminator) => {
+                strip(bytes, at, terminator)?;
+            }
         }
+        Ok(at)
     }
 
     /// Learns a payload that was decoded into `chunk`, if it is of a shape that repeats.
@@ -214,26 +213,34 @@ impl Template {
         {
             return;
         }
-        self.created_varies |= !self.bytes.is_empty() && self.created != chunk.created;
+        self.created_varies |= !self.literals.is_empty() && self.created != chunk.created;
         self.created = chunk.created;
-        self.holes.clear();
+        let Self { ranges, .. } = self;
+        ranges.clear();
         let halves = Cell::default();
         let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &halves);
-        let is_good = walk(&mut reader, Level::Chunk, &mut self.holes) && reader.rest().is_empty();
-        self.holes
-            .retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
-        let is_single = self
-            .holes
-            .iter()
-            .enumerate()
-            .all(|(at, (hole, _))| !self.holes.iter().take(at).any(|(other, _)| other == hole));
-        if !is_good || !is_single || !matches!(self.holes.len(), 1..=MAX_HOLES) {
+        let is_good = walk(&mut reader, Level::Chunk, ranges) && reader.rest().is_empty();
+        ranges.retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
+        let is_single = |at: usize, hole| !ranges.iter().take(at).any(|(other, _)| other == hole);
+        if !is_good
+            || !matches!(ranges.len(), 1..=MAX_HOLES)
+            || !(0..).zip(&*ranges).all(|(at, (hole, _))| is_single(at, hole))
+        {
             return;
         }
-        self.bytes.clear();
-        self.bytes.extend_from_slice(payload.as_bytes());
+        self.literals.clear();
+        self.holes.clear();
+        let mut from = 0;
+        for (hole, range) in ranges {
+            let literal = payload.get(from..range.start).unwrap_or_default();
+            self.literals.extend_from_slice(literal.as_bytes());
+            self.holes.push((*hole, literal.len()));
+            from = range.end;
+        }
+        self.literals
+            .extend_from_slice(payload.get(from..).unwrap_or_default().as_bytes());
         self.deviations = deviations;
-        self.is_plain = chunk.usage.is_none()
+        let is_delta_only = chunk.usage.is_none()
             && chunk.moderation.is_none()
             && choice.finish_reason.is_none()
             && choice.logprobs.is_none()
@@ -241,98 +248,113 @@ impl Template {
                 || chunk.skipped.count
                 || choice.skipped.index
                 || choice.skipped.count);
+        self.change = match &choice.delta {
+            _ if !is_delta_only => Change::Any,
+            delta if delta.is_texts() => Change::Texts,
+            _ => Change::Delta,
+        };
         self.is_current = true;
     }
 }
 
-/// Why the input does not go on with a literal.
-fn not_so(rest: Option<&[u8]>, literal: &[u8]) -> Outcome {
-    let rest = rest.unwrap_or_default();
-    if rest.len() < literal.len() && literal.starts_with(rest) {
-        Outcome::Incomplete
+/// Goes past a literal.
+#[inline(always)]
+fn strip(bytes: &[u8], at: usize, literal: &[u8]) -> Result<usize, Refused> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    if rest.starts_with(literal) {
+        Ok(at + literal.len())
     } else {
-        Outcome::Miss
+        Err(not_so(rest, literal))
     }
 }
 
-/// Goes to the quote that ends a text. False if there is something in it that ends a text nowhere.
-fn text(bytes: &[u8], at: &mut usize, found: &mut Found) -> bool {
-    loop {
-        *at = plain_end(bytes, *at);
-        match bytes.get(*at) {
-            Some(b'"') => {
-                found.end = *at;
-                return true;
+/// Why the input does not go on with a literal.
+#[cold]
+fn not_so(rest: &[u8], literal: &[u8]) -> Refused {
+    if rest.len() < literal.len() && literal.starts_with(rest) {
+        Refused::Incomplete
+    } else {
+        Refused::Miss
+    }
+}
+
+/// Reads the text that begins at `at`, after its quote, and goes to its closing quote. What the general path would not
+/// take as it is, is a miss.
+#[inline(always)]
+fn text(
+    bytes: &[u8],
+    at: usize,
+    slot: &mut Option<String>,
+    scratch: &mut Scratch,
+) -> Result<usize, Refused> {
+    let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+        return long_text(bytes, at, slot, scratch);
+    };
+    match special_in(block) {
+        Some(len) if block.get(len) == Some(&b'"') => {
+            match ShortText::of(block, len) {
+                Some(short) => short.set(slot),
+                None => set_plain(slot, block.get(..len).unwrap_or_default())?,
             }
-            Some(b'\\') => {
-                found.is_escaped = true;
-                *at += 2;
-            }
-            _ => return false,
+            Ok(at + len)
         }
+        _ => long_text(bytes, at, slot, scratch),
     }
 }
 
-/// Goes past a number of digits, as JSON writes them. False if it is none, or may be too large.
-fn digits(bytes: &[u8], at: &mut usize, found: &mut Found) -> bool {
+/// Writes a text without escapes into a field.
+fn set_plain(slot: &mut Option<String>, text: &[u8]) -> Result<(), Refused> {
+    let text = simdutf8::basic::from_utf8(text).map_err(|_| Refused::Miss)?;
+    set_text(slot, text);
+    Ok(())
+}
+
+/// As `text`, for any text.
+#[inline(never)]
+fn long_text(
+    bytes: &[u8],
+    start: usize,
+    slot: &mut Option<String>,
+    scratch: &mut Scratch,
+) -> Result<usize, Refused> {
+    let mut end = plain_end(bytes, start);
+    let is_escaped = bytes.get(end) == Some(&b'\\');
+    while bytes.get(end) == Some(&b'\\') {
+        end = plain_end(bytes, end + 2);
+    }
+    match bytes.get(end) {
+        Some(b'"') => {}
+        Some(_) => return Err(Refused::Miss),
+        None => return Err(Refused::Incomplete),
+    }
+    if is_escaped {
+        let quoted = bytes.get(start.saturating_sub(1)..=end).unwrap_or_default();
+        let quoted = simdutf8::basic::from_utf8(quoted).map_err(|_| Refused::Miss)?;
+        let halves = Cell::default();
+        let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
+        set_text(slot, reader.whole_string().ok_or(Refused::Miss)?);
+    } else {
+        set_plain(slot, bytes.get(start..end).unwrap_or_default())?;
+    }
+    Ok(end)
+}
+
+/// Reads a number of digits, as JSON writes them. It must not be too large.
+fn digits(bytes: &[u8], at: &mut usize) -> Result<u64, Refused> {
     let start = *at;
+    let mut number = 0_u64;
     while let Some(digit @ b'0'..=b'9') = bytes.get(*at) {
-        found.number = found
-            .number
+        number = number
             .wrapping_mul(10)
             .wrapping_add(u64::from(digit - b'0'));
         *at += 1;
     }
-    found.end = *at;
-    matches!(*at - start, 1..=19) && (bytes.get(start) != Some(&b'0') || *at - start == 1)
-}
-
-/// Writes what was found in a hole into the chunk. None if it is not what the general path takes.
-fn write(
-    hole: Hole,
-    found: &Found,
-    bytes: &[u8],
-    chunk: &mut Chunk,
-    scratch: &mut Scratch,
-) -> Option<()> {
-    let choice = chunk.choices.first_mut();
-    let slot: &mut Option<String> = match hole {
-        Hole::Created => {
-            chunk.created = Some(found.number);
-            return Some(());
-        }
-        Hole::ToolIndex => {
-            let call = choice?.delta.tool_calls.first_mut()?;
-            call.index = u32::try_from(found.number).ok();
-            return Some(());
-        }
-        Hole::Obfuscation => &mut chunk.obfuscation,
-        Hole::Content => &mut choice?.delta.content,
-        Hole::Reasoning => &mut choice?.delta.reasoning_content,
-        Hole::Arguments => {
-            &mut choice?
-                .delta
-                .tool_calls
-                .first_mut()?
-                .function
-                .as_mut()?
-                .arguments
-        }
-    };
-    if found.is_escaped {
-        let quoted = bytes.get(found.start.checked_sub(1)?..=found.end)?;
-        let quoted = simdutf8::basic::from_utf8(quoted).ok()?;
-        let halves = Cell::default();
-        let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
-        let text = reader.whole_string()?;
-        set_text(slot, text);
-    } else {
-        set_text(
-            slot,
-            simdutf8::basic::from_utf8(bytes.get(found.start..found.end)?).ok()?,
-        );
+    match (bytes.get(start), *at - start) {
+        _ if *at == bytes.len() => Err(Refused::Incomplete),
+        (Some(b'0'), 1) => Ok(0),
+        (Some(b'1'..=b'9'), 1..=19) => Ok(number),
+        _ => Err(Refused::Miss),
     }
-    Some(())
 }
 
 /// What is being looked through for holes.

@@ -515,6 +515,19 @@ impl Delta {
             && self.function_call.is_none()
             && self.audio.is_none()
     }
+
+    /// Whether there is nothing in it but content and reasoning.
+    pub(crate) fn is_texts(&self) -> bool {
+        let others = [&self.role, &self.refusal];
+        others
+            .iter()
+            .all(|text| text.as_deref().is_none_or(str::is_empty))
+            && self.tool_calls.is_empty()
+            && self.function_call.is_none()
+            && self.audio.is_none()
+            && self.annotations.is_none()
+            && self.extra.is_empty()
+    }
 }
 
 impl Chunk {

@@ -9,7 +9,7 @@ use super::ledger::{Ledger, filled};
 use super::merge::{Moderation, keep_last, merge_fields};
 use super::tools::Tools;
 use super::types::{ChatCompletion, Choice, Message, ToolCall};
-use crate::chunk::{self, Chunk, Delta, Extra, Usage};
+use crate::chunk::{self, Change, Chunk, Delta, Extra, Usage};
 use crate::{Deviation, DeviationSet, Limit, Limits};
 
 /// Adds up chunks to a [`ChatCompletion`].
@@ -153,22 +153,21 @@ impl Accumulator {
         self.report_full();
     }
 
-    /// As `push`, for a chunk that differs from the one before in texts only: what is the same is not looked at again.
-    pub(crate) fn push_texts(&mut self, chunk: &mut Chunk) {
-        let [new] = chunk.choices.as_mut_slice() else {
+    /// As `push`, for a chunk of which only so much may differ from what came before: the rest is not looked at again.
+    pub(crate) fn push_change(&mut self, chunk: &mut Chunk, change: Change) {
+        let ([new], false) = (chunk.choices.as_mut_slice(), change == Change::Any) else {
             return self.push(chunk);
         };
-        let Ok(at) = self
-            .completion
-            .choices
-            .binary_search_by_key(&new.index, |choice| choice.index)
-        else {
-            return self.push(chunk);
+        let choices = &mut self.completion.choices;
+        let at = match choices.as_slice() {
+            [only] if only.index == new.index => Ok(0),
+            many => many.binary_search_by_key(&new.index, |choice| choice.index),
         };
-        let (Some(choice), Some(state)) =
-            (self.completion.choices.get_mut(at), self.states.get_mut(at))
-        else {
-            return;
+        let known = at
+            .ok()
+            .and_then(|at| choices.get_mut(at).zip(self.states.get_mut(at)));
+        let Some((choice, state)) = known else {
+            return self.push(chunk);
         };
         if choice.finish_reason.is_some() || self.ledger.deviations.contains(Deviation::IdChanged) {
             return self.push(chunk);
@@ -176,10 +175,19 @@ impl Accumulator {
         self.ledger.deviations = DeviationSet::new();
         self.completed.clear();
         self.exceeded.clear();
-        if state.delta(&mut choice.message, &mut new.delta, false, &mut self.ledger) {
+        if change == Change::Texts {
+            state.texts(&mut choice.message, &new.delta, &mut self.ledger);
+        } else if state.delta(&mut choice.message, &mut new.delta, false, &mut self.ledger) {
             state.too_many_calls(&mut self.exceeded);
         }
         self.report_full();
+    }
+
+    /// Whether the last push completed no call, exceeded no limit, and tolerated nothing.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.completed.is_empty()
+            && self.exceeded.is_empty()
+            && self.ledger.deviations.is_empty()
     }
 
     /// The stream ended well: by its end marker, or cleanly with every choice finished. Completes the calls that waited
@@ -429,6 +437,23 @@ impl State {
             exceeded.push(Limit::ToolCalls);
         }
     }
+
+    /// Adds content and reasoning to the message.
+    #[inline]
+    fn texts(&mut self, message: &mut Message, delta: &Delta, ledger: &mut Ledger) {
+        let (high, halves) = (&mut self.high, delta.halves);
+        if let Some(text) = &delta.content {
+            let content = message.content.get_or_insert_default();
+            self.is_begun |= !text.is_empty();
+            ledger.append(content, text, halves.content, &mut high.content);
+        }
+        if let Some(text) = filled(&delta.reasoning_content) {
+            self.is_begun = true;
+            let reasoning = message.reasoning_content.get_or_insert_default();
+            ledger.append(reasoning, text, halves.reasoning, &mut high.reasoning);
+        }
+    }
+
     /// Adds a delta to the message. True if a tool call in it was one too many.
     fn delta(
         &mut self,
@@ -442,12 +467,8 @@ impl State {
             (Some(_), Some(_)) => ledger.note(Deviation::RoleRepeated),
             _ => {}
         }
+        self.texts(message, delta, ledger);
         let (high, halves) = (&mut self.high, delta.halves);
-        if let Some(text) = &delta.content {
-            let content = message.content.get_or_insert_default();
-            self.is_begun |= !text.is_empty();
-            ledger.append(content, text, halves.content, &mut high.content);
-        }
         if let Some(text) = filled(&delta.refusal) {
             self.is_begun = true;
             ledger.append(
@@ -456,11 +477,6 @@ impl State {
                 halves.refusal,
                 &mut high.refusal,
             );
-        }
-        if let Some(text) = filled(&delta.reasoning_content) {
-            self.is_begun = true;
-            let reasoning = message.reasoning_content.get_or_insert_default();
-            ledger.append(reasoning, text, halves.reasoning, &mut high.reasoning);
         }
         let mut is_too_many = false;
         for call in &mut delta.tool_calls {

@@ -57,6 +57,7 @@ impl Ledger {
     }
 
     /// Appends a text that may begin or end in the middle of a surrogate pair. False if it would be too much.
+    #[inline]
     pub(super) fn append(
         &mut self,
         target: &mut String,

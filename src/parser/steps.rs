@@ -4,7 +4,7 @@ use super::end::{Verdict, verdict};
 use super::queue::Item;
 use super::strays::{Kind, error_json};
 use super::{Input, Parser, Source};
-use crate::chunk::{ApiError, Cursor, Step};
+use crate::chunk::{ApiError, Change, Cursor, Step};
 use crate::event::{Done, Event, Lent};
 use crate::sse::{self, Advance};
 use crate::{Deviation, DeviationSet, Error, Limit};
@@ -28,7 +28,21 @@ impl Parser {
     }
 
     /// Goes on to the next item.
+    #[inline]
     pub(super) fn step(&mut self) -> Option<Item> {
+        if core::mem::take(&mut self.is_clear) {
+            if let Some(change) = self.resume() {
+                if self.add(change) {
+                    self.is_clear = true;
+                    self.last = Some(Item::Chunk);
+                    return self.last;
+                }
+            }
+        }
+        self.slow_step()
+    }
+
+    fn slow_step(&mut self) -> Option<Item> {
         if self.is_idle {
             if self.framing.is_waiting() {
                 return None;
@@ -51,8 +65,12 @@ impl Parser {
                 self.take(step);
             } else if core::mem::take(&mut self.ends_after_frame) {
                 self.bare_marker();
-            } else if let Some(step) = self.resume() {
-                self.take(step);
+            } else if let Some(change) = self.resume() {
+                if self.add(change) {
+                    self.is_clear = true;
+                    self.last = Some(Item::Chunk);
+                    return self.last;
+                }
             } else {
                 self.advance()?;
             }
@@ -80,10 +98,13 @@ impl Parser {
     fn take(&mut self, step: Step) {
         // The chunk that was lent last is another one now.
         self.last = None;
-        let tolerated = self.decoder.take_deviations();
         if let Step::Chunk = step {
-            return self.chunk_came(tolerated);
+            if self.add(self.decoder.change()) {
+                self.queue.chunk(false, 0);
+            }
+            return;
         }
+        let tolerated = self.decoder.take_deviations();
         let offset = self.offset();
         match step {
             Step::Chunk => {}
@@ -110,44 +131,41 @@ impl Parser {
         }
     }
 
-    /// Adds the chunk to the answer, and queues what comes of it.
-    fn chunk_came(&mut self, tolerated: DeviationSet) {
-        let is_plain = self.decoder.is_plain();
+    /// Adds the chunk to the answer. Queues what comes of it; but true, and nothing is queued, if that is the chunk
+    /// alone.
+    fn add(&mut self, change: Change) -> bool {
         let chunk = self.decoder.chunk_mut();
-        if is_plain {
-            self.accumulator.push_texts(chunk);
-        } else {
-            self.accumulator.push(chunk);
+        self.accumulator.push_change(chunk, change);
+        let has_usage = change == Change::Any
+            && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
+        let tolerated = self.decoder.take_deviations();
+        if !has_usage && tolerated.is_empty() && self.accumulator.is_quiet() {
+            return true;
         }
-        let has_usage = !is_plain && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
-        let tolerated = tolerated.union(self.accumulator.deviations());
-        if !tolerated.is_empty() {
-            self.note(tolerated, self.offset());
-        }
-        let offset = if self.accumulator.exceeded().is_empty() {
-            0
-        } else {
-            self.offset()
-        };
+        let offset = self.offset();
+        self.note(tolerated.union(self.accumulator.deviations()), offset);
         for limit in self.accumulator.exceeded() {
             self.queue.error(Error::too_large(offset, *limit));
         }
         self.queue
             .chunk(has_usage, self.accumulator.completed_len());
+        false
     }
 
-    /// The fast path over all layers: a frame whose bytes are those of the one before but for some texts.
-    fn resume(&mut self) -> Option<Step> {
+    /// The fast path over all layers: a frame whose bytes are those of the one before but for what may change.
+    fn resume(&mut self) -> Option<Change> {
         if self.held.is_some() || self.strays.is_running() {
             return None;
         }
+        // The chunk that was lent last may be another one now, also if nothing comes of it.
+        self.last = None;
         let len = self
             .decoder
             .resume(self.framing.fresh_data()?, Some(sse::TERMINATOR))?;
         self.framing.take_frame(len);
         self.source = Source::Frame;
         self.cursor = Cursor::over();
-        Some(Step::Chunk)
+        Some(self.decoder.change())
     }
 
     /// Goes on to the next text, or to the end. None: nothing is there.

@@ -19,6 +19,7 @@ pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
 pub(crate) use string::Halves;
+pub(super) use string::{ShortText, special_in};
 pub(crate) use string::plain_end;
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.

@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use super::{Reader, Result};
 use crate::Deviation;
+use crate::chunk::lenient::SMALL;
 
 /// The halves of UTF-16 surrogate pairs that a text lacks the other half of, at its two ends.
 ///
@@ -29,13 +30,14 @@ impl PartialEq for Halves {
 impl Halves {
     /// The character of a high and a low surrogate; none if one is missing.
     pub(crate) fn join(high: u16, low: u16) -> Option<char> {
-        char::decode_utf16([high, low])
-            .next()?
-            .ok()
-            .filter(|_| high != 0 && low != 0)
+        if high == 0 || low == 0 {
+            return None;
+        }
+        char::decode_utf16([high, low]).next()?.ok()
     }
 
     /// Appends a text with these halves to another one that ends with the half `high`, or with none: 0.
+    #[inline]
     pub(crate) fn append(self, text: &str, target: &mut String, high: &mut u16) {
         let mut text = text;
         if let Some(char) = Self::join(*high, self.first) {
@@ -75,21 +77,65 @@ const fn special(bytes: [u8; 8]) -> u64 {
         & HIGHS
 }
 
+/// ASCII text of less than sixteen bytes. To copy it takes always the same steps, whatever its length: the lengths of the
+/// texts in a stream are not foreseeable, and a wrong guess of the processor costs more than the copy.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::chunk) struct ShortText {
+    /// The text and zeros.
+    block: Block,
+    len: usize,
+}
+
+/// Aligned, so that it is seen at once that it is ASCII.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
+struct Block([u8; 16]);
+
+impl ShortText {
+    /// So many of the bytes, if they are ASCII.
+    #[inline(always)]
+    pub(in crate::chunk) fn of(bytes: &[u8; 16], len: usize) -> Option<Self> {
+        let text = u128::from_le_bytes(*bytes) & !(u128::MAX << (8 * len));
+        let is_ascii = text & (u128::from(HIGHS) << 64 | u128::from(HIGHS)) == 0;
+        is_ascii.then_some(Self {
+            block: Block(text.to_le_bytes()),
+            len,
+        })
+    }
+
+    /// Writes it into a field.
+    #[inline(always)]
+    pub(in crate::chunk) fn set(&self, slot: &mut Option<String>) {
+        match slot {
+            Some(old) if old.capacity() <= SMALL => old.clear(),
+            _ => *slot = Some(String::new()),
+        }
+        let text = core::str::from_utf8(&self.block.0).unwrap_or_default();
+        // That there are sixteen bytes of it is plain here to the compiler.
+        if let (Some(target), Some(text)) = (slot, text.get(..16)) {
+            target.push_str(text);
+            target.truncate(self.len);
+        }
+    }
+}
+
+/// The position of the first byte that is a quote, a backslash or a control byte.
+#[inline(always)]
+pub(in crate::chunk) fn special_in(block: &[u8; 16]) -> Option<usize> {
+    let [a, b, c, d, e, f, g, h, more @ ..] = *block;
+    let (first, second) = (special([a, b, c, d, e, f, g, h]), special(more));
+    let (word, before) = if first == 0 { (second, 8) } else { (first, 0) };
+    (word != 0).then(|| before + (word.trailing_zeros() / 8) as usize)
+}
+
 /// The position of the first byte at or after `at` that ends a run of plain text: a quote, a backslash, or a control
 /// byte. Sixteen bytes at a time: most strings are no longer, and one that ends in the first step is foreseen.
 #[inline(always)]
 pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
     while let Some((block, after)) = rest.split_first_chunk::<16>() {
-        let [a, b, c, d, e, f, g, h, more @ ..] = *block;
-        let (first, second) = (special([a, b, c, d, e, f, g, h]), special(more));
-        if first | second != 0 {
-            let found = if first == 0 {
-                8 + second.trailing_zeros() / 8
-            } else {
-                first.trailing_zeros() / 8
-            };
-            return at + found as usize;
+        if let Some(found) = special_in(block) {
+            return at + found;
         }
         at += 16;
         rest = after;
