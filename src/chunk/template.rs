@@ -1,7 +1,8 @@
 //! The fast path: most payloads of a stream are byte for byte the same but for one or two values.
 //!
 //! After a payload was decoded on the general path, its bytes are remembered with holes for these values: content,
-//! reasoning, arguments and obfuscation, the tool call's index, and the time `created` once it was seen to differ. If the next payload has
+//! reasoning, arguments and obfuscation, the tool call's index, log probabilities, and the time `created` once it was
+//! seen to differ. If the next payload has
 //! the same bytes around the holes, only what is in them is read, into the chunk that is right in all else already.
 //! Everything else is a miss, and goes the general path.
 //!
@@ -17,6 +18,7 @@ use core::ops::Range;
 
 use super::json::{Reader, Scratch, ShortText, plain_end, special_in};
 use super::lenient::set_text;
+use super::RawJson;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
 
@@ -56,10 +58,12 @@ pub(super) struct Template {
 pub(crate) enum Change {
     #[default]
     Any,
-    /// The delta, and what is in the chunk for those who look at it alone.
+    /// The delta and the log probabilities of the one choice.
     Delta,
-    /// Of the delta, content and reasoning: there is nothing else in it.
+    /// As `Delta`; but of the delta, content and reasoning: there is nothing else in it.
     Texts,
+    /// As `Delta`; but of the delta, index and arguments of its one tool call: there is nothing else in it.
+    Arguments,
 }
 
 /// A value that may differ.
@@ -71,6 +75,9 @@ enum Hole {
     Obfuscation,
     Created,
     ToolIndex,
+    /// The list of log probabilities of the content, which is kept as text, and how deep the one was that was learned: a
+    /// deeper one may be over the limit.
+    Logprobs { depth: usize },
 }
 
 /// Why a payload was not filled in.
@@ -166,6 +173,14 @@ impl Template {
                     }
                     &mut call.function.as_mut().ok_or(Refused::Miss)?.arguments
                 }
+                Hole::Logprobs { depth } => {
+                    let logprobs = choice.logprobs.as_mut().ok_or(Refused::Miss)?;
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    let list = list(rest, terminator.is_some(), *depth, scratch)?;
+                    RawJson::set(&mut logprobs.content, list);
+                    at += list.len();
+                    continue;
+                }
             };
             at = text(bytes, at, slot, scratch)?;
         }
@@ -243,7 +258,6 @@ impl Template {
         let is_delta_only = chunk.usage.is_none()
             && chunk.moderation.is_none()
             && choice.finish_reason.is_none()
-            && choice.logprobs.is_none()
             && !(chunk.skipped.index
                 || chunk.skipped.count
                 || choice.skipped.index
@@ -251,6 +265,7 @@ impl Template {
         self.change = match &choice.delta {
             _ if !is_delta_only => Change::Any,
             delta if delta.is_texts() => Change::Texts,
+            delta if delta.is_arguments() => Change::Arguments,
             _ => Change::Delta,
         };
         self.is_current = true;
@@ -331,12 +346,39 @@ fn long_text(
         let quoted = bytes.get(start.saturating_sub(1)..=end).unwrap_or_default();
         let quoted = simdutf8::basic::from_utf8(quoted).map_err(|_| Refused::Miss)?;
         let halves = Cell::default();
+        // The reader unescapes into the field.
+        core::mem::swap(slot.get_or_insert_default(), scratch.unescaped());
         let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
-        set_text(slot, reader.whole_string().ok_or(Refused::Miss)?);
+        let is_good = reader.whole_string().is_some();
+        core::mem::swap(slot.get_or_insert_default(), scratch.unescaped());
+        if !is_good {
+            return Err(Refused::Miss);
+        }
     } else {
         set_plain(slot, bytes.get(start..end).unwrap_or_default())?;
     }
     Ok(end)
+}
+
+/// The list that is next, no deeper than so many levels; in one line, if this is of more than one payload.
+fn list<'b>(
+    bytes: &'b [u8],
+    is_in_lines: bool,
+    depth: usize,
+    scratch: &mut Scratch,
+) -> Result<&'b str, Refused> {
+    let line = match memchr::memchr2(b'\n', b'\r', bytes).filter(|_| is_in_lines) {
+        Some(end) => bytes.get(..end).unwrap_or_default(),
+        None if is_in_lines => return Err(Refused::Incomplete),
+        None => bytes,
+    };
+    let text = simdutf8::basic::from_utf8(line).map_err(|_| Refused::Miss)?;
+    let halves = Cell::default();
+    let mut reader = Reader::new(text, 0, depth, scratch, &halves);
+    let is_good = text.starts_with('[') && reader.skip() == Ok(false);
+    text.get(..reader.at())
+        .filter(|_| is_good && reader.tolerated.is_empty())
+        .ok_or(Refused::Miss)
 }
 
 /// Reads a number of digits, as JSON writes them. It must not be too large.
@@ -365,6 +407,7 @@ enum Level {
     Delta,
     Call,
     Function,
+    Logprobs,
 }
 
 /// Looks through an object for holes. False if it has a shape that is not to be learned.
@@ -386,6 +429,8 @@ fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<
             (Level::Chunk, "created") => (Some(Hole::Created), None),
             (Level::Chunk, "choices") => (None, Some(Level::Choice)),
             (Level::Choice, "delta") => (None, Some(Level::Delta)),
+            (Level::Choice, "logprobs") => (None, Some(Level::Logprobs)),
+            (Level::Logprobs, "content") => (Some(Hole::Logprobs { depth: 0 }), None),
             (Level::Delta, "content") => (Some(Hole::Content), None),
             (Level::Delta, "reasoning_content" | "reasoning" | "reasoning_text" | "thinking") => {
                 (Some(Hole::Reasoning), None)
@@ -423,6 +468,11 @@ fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<
                         holes.push((hole, start..end));
                     }
                     Some(Hole::Reasoning) if is_empty => {}
+                    Some(Hole::Logprobs { .. }) if value.starts_with('[') => {
+                        let depth = reader.deepest;
+                        holes.push((Hole::Logprobs { depth }, start..end));
+                    }
+                    Some(Hole::Logprobs { .. }) => {}
                     Some(hole) if !is_number && value.starts_with('"') => {
                         holes.push((hole, start + 1..end - 1))
                     }

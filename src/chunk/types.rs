@@ -507,10 +507,9 @@ impl Serialize for Choice {
 impl Delta {
     /// Whether it says nothing: at most a role and an empty text.
     pub(crate) fn is_silent(&self) -> bool {
-        let texts = [&self.content, &self.refusal, &self.reasoning_content];
-        texts
-            .iter()
-            .all(|text| text.as_deref().is_none_or(str::is_empty))
+        [&self.content, &self.refusal, &self.reasoning_content]
+            .into_iter()
+            .all(is_empty)
             && self.tool_calls.is_empty()
             && self.function_call.is_none()
             && self.audio.is_none()
@@ -518,16 +517,38 @@ impl Delta {
 
     /// Whether there is nothing in it but content and reasoning.
     pub(crate) fn is_texts(&self) -> bool {
-        let others = [&self.role, &self.refusal];
-        others
-            .iter()
-            .all(|text| text.as_deref().is_none_or(str::is_empty))
-            && self.tool_calls.is_empty()
+        self.tool_calls.is_empty() && self.has_no_more()
+    }
+
+    /// Whether there is nothing in it but arguments of one tool call.
+    pub(crate) fn is_arguments(&self) -> bool {
+        let [call] = self.tool_calls.as_slice() else {
+            return false;
+        };
+        let name = call.function.as_ref().map(|function| &function.name);
+        call.index.is_some()
+            && name.is_some_and(is_empty)
+            && [&call.id, &call.r#type].into_iter().all(is_empty)
+            && call.custom.is_none()
+            && call.extra.is_empty()
+            && [&self.content, &self.reasoning_content]
+                .into_iter()
+                .all(is_empty)
+            && self.has_no_more()
+    }
+
+    /// Whether there is nothing in it beside content, reasoning and tool calls.
+    fn has_no_more(&self) -> bool {
+        [&self.role, &self.refusal].into_iter().all(is_empty)
             && self.function_call.is_none()
             && self.audio.is_none()
             && self.annotations.is_none()
             && self.extra.is_empty()
     }
+}
+
+fn is_empty(text: &Option<String>) -> bool {
+    text.as_deref().is_none_or(str::is_empty)
 }
 
 impl Chunk {

@@ -175,10 +175,20 @@ impl Accumulator {
         self.ledger.deviations = DeviationSet::new();
         self.completed.clear();
         self.exceeded.clear();
-        if change == Change::Texts {
-            state.texts(&mut choice.message, &new.delta, &mut self.ledger);
-        } else if state.delta(&mut choice.message, &mut new.delta, false, &mut self.ledger) {
+        let (message, ledger) = (&mut choice.message, &mut self.ledger);
+        let is_added = match (change, new.delta.tool_calls.as_mut_slice()) {
+            (Change::Texts, _) => {
+                state.texts(message, &new.delta, ledger);
+                true
+            }
+            (Change::Arguments, [call]) => state.tools.add_arguments(message, call, ledger),
+            _ => false,
+        };
+        if !is_added && state.delta(message, &mut new.delta, false, ledger) {
             state.too_many_calls(&mut self.exceeded);
+        }
+        if let Some(new) = &new.logprobs {
+            append_logprobs(choice.logprobs.get_or_insert_default(), new, ledger);
         }
         self.report_full();
     }

@@ -113,6 +113,38 @@ impl Tools {
         Ok(())
     }
 
+    /// Adds arguments to a call that is known by its index. False, and nothing is done, if there is more to be considered.
+    pub(super) fn add_arguments(
+        &mut self,
+        message: &mut Message,
+        delta: &mut ToolCallDelta,
+        ledger: &mut Ledger,
+    ) -> bool {
+        let by_index = |(seen, _): &&(u32, u32)| Some(*seen) == delta.index;
+        let Some((_, at)) = self.by_index.iter().find(by_index).copied() else {
+            return false;
+        };
+        let (Some(slot), Some(new)) = (self.slots.get_mut(at as usize), &delta.function) else {
+            return false;
+        };
+        let Place::ToolCall(place) = slot.place else {
+            return false;
+        };
+        let (Some(call), Some(new)) = (message.tool_calls.get_mut(place), &new.arguments) else {
+            return false;
+        };
+        let arguments = &mut call.function.arguments;
+        // Neither a placeholder may be there, nor the same once more.
+        let is_more = arguments.len() > new.len().max("{}".len());
+        if slot.is_complete || slot.high != 0 || call.custom.is_some() || !is_more {
+            return false;
+        }
+        slot.is_cut |= !ledger.append(arguments, new, Halves::default(), &mut slot.high);
+        self.last = Last::Slot(at);
+        delta.slot = Some(at);
+        true
+    }
+
     /// Adds a fragment of a legacy function call.
     pub(super) fn add_legacy(
         &mut self,
@@ -465,5 +497,5 @@ impl Slot {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
+    text.trim_start().is_empty()
 }

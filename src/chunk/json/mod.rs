@@ -99,6 +99,11 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
+    /// Where a string with escapes is unescaped.
+    pub(super) const fn unescaped(&mut self) -> &mut String {
+        &mut self.unescaped
+    }
+
     pub(super) fn clear_large(&mut self, kept: usize) {
         for text in [&mut self.unescaped, &mut self.raw] {
             if text.capacity() > kept {
@@ -120,6 +125,8 @@ pub(super) struct Reader<'de, 's> {
     pub(super) tolerated: DeviationSet,
     /// A value deeper than `max_depth` was skipped.
     pub(super) is_too_deep: bool,
+    /// How many levels the value has that was skipped last.
+    pub(super) deepest: usize,
     fault: Option<SyntaxError>,
     unescaped: &'s mut String,
     raw: &'s mut String,
@@ -161,6 +168,7 @@ impl<'de, 's> Reader<'de, 's> {
             max_depth,
             tolerated: DeviationSet::new(),
             is_too_deep: false,
+            deepest: 0,
             fault: None,
             unescaped,
             raw,

@@ -66,6 +66,7 @@ impl Reader<'_, '_> {
                 let Some(is_object) = open.innermost() else {
                     let is_too_deep = self.depth + deepest > self.max_depth;
                     self.is_too_deep |= is_too_deep;
+                    self.deepest = deepest;
                     return Ok(is_too_deep);
                 };
                 match self.peek_token() {
