@@ -284,7 +284,22 @@ impl<'de, 's> Reader<'de, 's> {
     }
 
     /// Goes past a number.
+    #[inline(always)]
     fn skip_number(&mut self) -> Result<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_digit = |byte: &&u8| byte.is_ascii_digit();
+        let len = rest.iter().take_while(is_digit).count();
+        // Nearly all are small integers.
+        if let (Some(b'1'..=b'9'), 1..=19, Some(b',' | b']' | b'}')) =
+            (rest.first(), len, rest.get(len))
+        {
+            self.at += len;
+            return Ok(());
+        }
+        self.skip_any_number()
+    }
+
+    fn skip_any_number(&mut self) -> Result<()> {
         let start = self.at;
         let shape = self.number_shape()?;
         let len = self.at - start;

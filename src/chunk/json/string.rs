@@ -161,14 +161,17 @@ impl<'de> Reader<'de, '_> {
         Ok(Text::Unescaped)
     }
 
-    #[inline(never)]
     /// Reads the rest of a string that is plain from `start` up to here.
+    #[inline(never)]
     fn escaped_string(&mut self, start: usize) -> Result<()> {
         self.unescaped.clear();
-        self.unescaped
-            .push_str(self.text.get(start..self.at).unwrap_or_default());
         let mut halves = Halves::default();
+        let mut run = start;
         loop {
+            self.unescaped.push_str(self.slice(run, self.at));
+            if self.at > run {
+                halves.last = 0;
+            }
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -188,16 +191,11 @@ impl<'de> Reader<'de, '_> {
                         _ => halves.last = lone,
                     }
                 }
-                Some(0x20..) => {
-                    let end = plain_end(self.text.as_bytes(), self.at);
-                    self.unescaped
-                        .push_str(self.text.get(self.at..end).unwrap_or_default());
-                    self.at = end;
-                    halves.last = 0;
-                }
                 Some(_) => return self.error("no control character"),
                 None => return self.error("the end of a string"),
             }
+            run = self.at;
+            self.at = plain_end(self.text.as_bytes(), run);
         }
     }
 
@@ -214,10 +212,19 @@ impl<'de> Reader<'de, '_> {
     }
 
     /// Goes past a string without keeping it; the opening quote is next.
+    #[inline(always)]
     pub(super) fn skip_string(&mut self) -> Result<()> {
-        self.at += 1;
+        self.at = plain_end(self.text.as_bytes(), self.at + 1);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(());
+        }
+        self.skip_escaped_string()
+    }
+
+    /// Goes past the rest of a string, which is not plain here.
+    fn skip_escaped_string(&mut self) -> Result<()> {
         loop {
-            self.at = plain_end(self.text.as_bytes(), self.at);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -226,6 +233,7 @@ impl<'de> Reader<'de, '_> {
                 Some(b'\\') => {
                     self.at += 1;
                     self.escape()?;
+                    self.at = plain_end(self.text.as_bytes(), self.at);
                 }
                 Some(_) => return self.error("no control character"),
                 None => return self.error("the end of a string"),
@@ -234,6 +242,7 @@ impl<'de> Reader<'de, '_> {
     }
 
     /// The character of an escape whose backslash was taken. A surrogate without its other half gives U+FFFD and itself.
+    #[inline]
     fn escape(&mut self) -> Result<(char, u16)> {
         let char = match self.peek() {
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
