@@ -83,6 +83,7 @@
 //! `std` (default) only switches on `std` in the dependencies; without it the crate is `no_std` with `alloc`, and the API
 //! is the same. The oldest supported Rust is 1.85.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
@@ -94,17 +95,29 @@ pub mod completion;
 mod deviation;
 mod error;
 mod event;
+#[cfg(feature = "futures")]
+pub mod futures;
+#[cfg(feature = "io")]
+pub mod io;
 mod limits;
 mod parser;
 pub mod sse;
+#[cfg(any(feature = "futures", feature = "io"))]
+mod transport;
 
 pub use chunk::{ApiError, Chunk, Extra, FinishReason, RawJson, Usage};
 pub use completion::{CallRef, ChatCompletion, ToolCall};
 pub use deviation::{Deviation, DeviationSet, Deviations, Met};
 pub use error::{Error, ErrorKind};
 pub use event::{Done, Event, Lent};
+#[cfg(feature = "futures")]
+pub use futures::EventStream;
+#[cfg(feature = "io")]
+pub use io::Events;
 pub use limits::{Limit, Limits};
 pub use parser::{Options, Parser};
+#[cfg(any(feature = "futures", feature = "io"))]
+pub use transport::StreamError;
 
 /// The code in the README runs as a test.
 #[cfg(doctest)]
