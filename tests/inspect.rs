@@ -1,13 +1,17 @@
 //! The example `inspect`, run as a program: what it prints, and its exit status.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::std_instead_of_core)]
+#![allow(clippy::std_instead_of_core, clippy::std_instead_of_alloc)]
 
 mod common;
 
 #[path = "../examples/inspect/colour.rs"]
 #[allow(dead_code, reason = "the program needs all of it")]
 mod colour;
+#[path = "../examples/inspect/feeds.rs"]
+#[allow(dead_code, reason = "the program needs all of it")]
+mod feeds;
 
+use std::collections::BTreeSet;
 use std::env::{consts::EXE_SUFFIX, current_exe};
 use std::ffi::OsStr;
 use std::fs;
@@ -22,6 +26,7 @@ use base64::engine::general_purpose::STANDARD;
 use chatwire::{Deviation, Event, Met};
 use colour::Colour;
 use common::{cases, fixtures, read, streams};
+use feeds::Feeds;
 use serde_json::{Value, from_str, json, to_string};
 
 const OUTPUTS: &str = ";--summary;--events;--frames;--lint;--lint --format json";
@@ -105,6 +110,28 @@ fn every_output_is_the_same_in_feeds_of_any_size() {
             }
         }
     }
+}
+
+#[test]
+fn random_cuts_are_of_many_sizes_and_the_same_for_a_seed() {
+    let bytes: Vec<_> = (0..=255).cycle().take(10_000).collect();
+    let cut = |seed: &str| {
+        let mut feeds = Feeds::from_name(seed).unwrap_or_else(|error| panic!("{error}"));
+        let (mut rest, mut cut) = (&bytes[..], Vec::new());
+        while !rest.is_empty() {
+            cut.push(feeds.take(&mut rest));
+        }
+        assert_eq!(cut.concat(), bytes);
+        cut.iter().map(|feed| feed.len()).collect::<Vec<_>>()
+    };
+    let sizes = cut("random:1");
+    assert_eq!(sizes, cut("random:1"));
+    assert_ne!(sizes, cut("random:2"));
+    let all = BTreeSet::from_iter(sizes);
+    assert!(
+        all.len() > 50 && all.first() == Some(&1) && all.last() == Some(&64),
+        "{all:?}"
+    );
 }
 
 #[test]
