@@ -18,6 +18,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -421,10 +422,13 @@ fn a_recording_that_broke_off_is_truncated_again() {
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/broken");
     let bytes = json!("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
     let bytes = recording(&[(1, bytes)]);
-    let broken = json!({"us": 2, "end": "broken"}).to_string();
     for (end, status, said) in [
         ("{\"us\":2,\"end\":\"clean\"}", 0, ""),
-        (&broken, 1, "the input broke when it was recorded"),
+        (
+            "{\"us\":2,\"end\":\"broken\"}",
+            1,
+            "the input broke when it was recorded",
+        ),
         ("", 1, "no end"),
         ("{\"us\":2}", 1, "no recording"),
     ] {
@@ -436,6 +440,12 @@ fn a_recording_that_broke_off_is_truncated_again() {
             "{end}: {}",
             got.2
         );
+        // What is recorded again is the same.
+        run("--replay broken --record broken.again", "");
+        if !said.contains("no") {
+            let again = fs::read_to_string(format!("{file}.again")).unwrap();
+            assert!(again.ends_with(&format!("\n{end}\n")), "{again}");
+        }
     }
 }
 
@@ -443,8 +453,12 @@ fn a_recording_that_broke_off_is_truncated_again() {
 fn each_row_is_there_when_its_bytes_are() {
     let mut child = start("--times -");
     let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let mut lines = BufReader::new(stdout).lines();
-    let mut line = || lines.next().unwrap().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let reading = thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines();
+        lines.for_each(|line| sender.send(line.unwrap()).unwrap());
+    });
+    let line = || receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     let chunk = "data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
     stdin.write_all(chunk.as_bytes()).unwrap();
     assert!(line().contains("seconds"));
@@ -456,7 +470,7 @@ fn each_row_is_there_when_its_bytes_are() {
     assert!(line().ends_with("text          \"b\""));
     drop(stdin);
     assert!(line().contains("TRUNCATED"));
-    while lines.next().is_some() {}
+    reading.join().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 

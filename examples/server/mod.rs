@@ -70,10 +70,17 @@ fn answer(mut connection: TcpStream, reply: &Reply) -> io::Result<()> {
     .into_bytes();
     let sent = reply.dies_at.unwrap_or(reply.body.len());
     let body = reply.body.get(..sent).unwrap_or(&reply.body);
-    for chunk in random.cut(body, 80) {
-        write!(wire, "{:x}\r\n", chunk.len())?;
+    let chunks = random.cut(body, 80);
+    // It dies in the middle of a chunk, or between two.
+    let is_cut_in_a_chunk = reply.dies_at.is_some() && random.below(2) == 0;
+    for (left, chunk) in (0..chunks.len()).rev().zip(chunks) {
+        let is_cut = is_cut_in_a_chunk && left == 0;
+        let size = chunk.len() + if is_cut { 10 } else { 0 };
+        write!(wire, "{size:x}\r\n")?;
         wire.extend_from_slice(chunk);
-        wire.extend_from_slice(b"\r\n");
+        if !is_cut {
+            wire.extend_from_slice(b"\r\n");
+        }
     }
     if reply.dies_at.is_none() {
         wire.extend_from_slice(b"0\r\n\r\n");
