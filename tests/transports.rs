@@ -22,8 +22,10 @@ mod by_ureq;
 #[path = "../examples/server/mod.rs"]
 mod server;
 
+use std::env;
 use std::fs;
 use std::io::Read;
+use std::process::Command;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -33,6 +35,25 @@ use serde_json::json;
 use server::{Random, Reply, serve};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+
+/// Runs a test in a process that knows no proxy, as a client would ask it for loopback addresses too.
+fn without_proxy(test: &str, run: impl FnOnce()) {
+    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    if proxies.iter().all(|name| env::var_os(name).is_none()) {
+        return run();
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", test]);
+    for name in proxies {
+        command.env_remove(name);
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
 
 /// What an example writes, without the words of its transport, and the answer it gives.
 type Shown = (String, ChatCompletion);
@@ -171,56 +192,67 @@ fn check_tee(url: &str, body: &[u8], dies_at: Option<usize>) {
 
 #[test]
 fn every_example_reads_a_stream_that_is_cut_at_random() {
-    let names = "answer tool_calls reasoning usage_last two_choices comments logprobs";
-    for (seed, name) in (1..).zip(names.split(' ').cycle().take(14)) {
-        let body = fixture(&format!("{name}.sse"));
-        let (shown, completion) = check("text/event-stream", &body, seed, None);
-        assert!(shown.ends_with("done"), "{shown}");
-        assert!(!completion.choices.is_empty());
-    }
+    without_proxy("every_example_reads_a_stream_that_is_cut_at_random", || {
+        let names = "answer tool_calls reasoning usage_last two_choices comments logprobs";
+        for (seed, name) in (1..).zip(names.split(' ').cycle().take(14)) {
+            let body = fixture(&format!("{name}.sse"));
+            let (shown, completion) = check("text/event-stream", &body, seed, None);
+            assert!(shown.ends_with("done"), "{shown}");
+            assert!(!completion.choices.is_empty());
+        }
+    });
 }
 
 #[test]
 fn every_example_keeps_what_came_from_a_server_that_dies_in_the_middle() {
-    let mut random = Random(7);
-    for seed in 0..12 {
-        let name = ["tool_calls.sse", "usage_last.sse"][usize::from(seed % 2 == 0)];
-        let body = fixture(name);
-        // Before the end marker, and also before all else.
-        let dies_at = if seed == 0 {
-            0
-        } else {
-            random.below(body.len() - 14)
-        };
-        let (shown, _) = check("text/event-stream", &body, seed, Some(dies_at));
-        assert!(shown.ends_with("cut off: ..."), "{shown}");
-    }
+    without_proxy(
+        "every_example_keeps_what_came_from_a_server_that_dies_in_the_middle",
+        || {
+            let mut random = Random(7);
+            for seed in 0..12 {
+                let name = ["tool_calls.sse", "usage_last.sse"][usize::from(seed % 2 == 0)];
+                let body = fixture(name);
+                // Before the end marker, and also before all else.
+                let dies_at = if seed == 0 {
+                    0
+                } else {
+                    random.below(body.len() - 14)
+                };
+                let (shown, _) = check("text/event-stream", &body, seed, Some(dies_at));
+                assert!(shown.ends_with("cut off: ..."), "{shown}");
+            }
+        },
+    );
 }
 
 #[test]
 fn every_example_tells_an_error_that_comes_after_200() {
-    for seed in 0..3 {
-        let body = fixture("error_mid_stream.sse");
-        let (shown, completion) = check("text/event-stream", &body, seed, None);
-        assert!(shown.contains("\nthe server says: "), "{shown}");
-        assert!(!completion.text().is_empty());
-    }
+    without_proxy("every_example_tells_an_error_that_comes_after_200", || {
+        for seed in 0..3 {
+            let body = fixture("error_mid_stream.sse");
+            let (shown, completion) = check("text/event-stream", &body, seed, None);
+            assert!(shown.contains("\nthe server says: "), "{shown}");
+            assert!(!completion.text().is_empty());
+        }
+    });
 }
 
 #[test]
 fn every_example_reads_plain_json() {
-    let answer = json!({"object": "chat.completion", "id": "c", "choices": [{"index": 0, "finish_reason": "stop",
+    without_proxy("every_example_reads_plain_json", || {
+        let answer = json!({"object": "chat.completion", "id": "c", "choices": [{"index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content": "Hello"}}], "usage": {"total_tokens": 7}});
-    let error = json!({"error": {"message": "no such model", "code": "model_not_found"}});
-    for seed in 0..2 {
-        let body = format!("{answer:#}");
-        let (shown, _) = check("application/json", body.as_bytes(), seed, None);
-        assert_eq!(shown, "Hello\ntokens: Some(7)\n\ndone");
-        let body = error.to_string();
-        let (shown, _) = check("application/json", body.as_bytes(), seed, None);
-        assert!(
-            shown.starts_with("\nthe server says: no such model\n"),
-            "{shown}"
-        );
-    }
+        let error = json!({"error": {"message": "no such model", "code": "model_not_found"}});
+        for seed in 0..2 {
+            let body = format!("{answer:#}");
+            let (shown, _) = check("application/json", body.as_bytes(), seed, None);
+            assert_eq!(shown, "Hello\ntokens: Some(7)\n\ndone");
+            let body = error.to_string();
+            let (shown, _) = check("application/json", body.as_bytes(), seed, None);
+            assert!(
+                shown.starts_with("\nthe server says: no such model\n"),
+                "{shown}"
+            );
+        }
+    });
 }
