@@ -90,7 +90,8 @@ impl<T: Serialize> Serialize for Lent<'_, T> {
 ///
 /// It serialises with a tag: `{"event":"chunk_parsed","chunk":{...}}`, `{"event":"usage_frame","usage":{...}}`,
 /// `{"event":"tool_call_complete","choice":0,"slot":0,"call":{...}}`,
-/// `{"event":"done","marker":true,"unfinished":[],"incomplete_calls":[]}`.
+/// `{"event":"done","marker":true,"unfinished":[],"incomplete_calls":[]}`. It reads back; but the `slot` of a tool call's
+/// delta, which is not on the wire, is not written. `inspect --events` writes a line of it for each event.
 ///
 /// ```
 /// use chatwire::{Event, Parser};

@@ -79,10 +79,22 @@
 //! [`Limits`] bound what a hostile stream can make the parser keep. [`Deviation`] names every way of differing from OpenAI
 //! that is tolerated; [`Parser::deviations`] tells those met, [`Options::strict`] makes chosen ones errors.
 //!
+//! # Transports
+//! Bytes come from anywhere, a reader gives them to `Events` and an async stream to `EventStream`: an iterator and a stream
+//! of owned events, which also lend them. Both are thin, and own a [`Parser`]. An end of their input is a `finish`, an error
+//! an `abort`; that error comes last, as `StreamError::Transport`, in place of [`ErrorKind::Truncated`]. `examples/` has a
+//! program for `TcpStream`, ureq, reqwest, hyper, a channel between tasks, and a proxy that reads what it forwards.
+//!
 //! # Features
-//! `std` (default) only switches on `std` in the dependencies; without it the crate is `no_std` with `alloc`, and the API
-//! is the same. The oldest supported Rust is 1.85.
+//! | feature | what it adds | dependencies |
+//! |---|---|---|
+//! | `std` (default) | `std` in the dependencies, for wider SIMD; the API is the same | |
+//! | `io` | the module `io` with `Events`; switches on `std` | |
+//! | `futures` | the module `futures` with `EventStream`; needs no `std` and no runtime | futures-core |
+//!
+//! Without `std` the crate is `no_std` with `alloc`. The oldest supported Rust is 1.85.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
@@ -94,19 +106,31 @@ pub mod completion;
 mod deviation;
 mod error;
 mod event;
+#[cfg(feature = "futures")]
+pub mod futures;
+#[cfg(feature = "io")]
+pub mod io;
 mod limits;
 mod parser;
 pub mod sse;
+#[cfg(any(feature = "futures", feature = "io"))]
+mod transport;
 
 pub use chunk::{ApiError, Chunk, Extra, FinishReason, RawJson, Usage};
 pub use completion::{CallRef, ChatCompletion, ToolCall};
 pub use deviation::{Deviation, DeviationSet, Deviations, Met};
 pub use error::{Error, ErrorKind};
 pub use event::{Done, Event, Lent};
+#[cfg(feature = "futures")]
+pub use futures::EventStream;
+#[cfg(feature = "io")]
+pub use io::Events;
 pub use limits::{Limit, Limits};
 pub use parser::{Options, Parser};
+#[cfg(any(feature = "futures", feature = "io"))]
+pub use transport::StreamError;
 
 /// The code in the README runs as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "futures", feature = "io"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -497,3 +497,27 @@ fn a_default_parser_is_a_new_one() {
         assert_eq!(items, read([stream.as_bytes()]).items);
     }
 }
+
+#[test]
+fn each_event_keeps_its_tags_and_goes_through_a_channel() {
+    let call = r#"{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    let chunk = format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}],"usage":{{"total_tokens":3}}}}"#);
+    let input = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+    let (sender, receiver) = std::sync::mpsc::channel::<Event<'static>>();
+    std::thread::spawn(move || {
+        let mut parser = Parser::new();
+        parser.feed(input.as_bytes());
+        while let Some(event) = parser.next_owned() {
+            sender.send(event.unwrap()).unwrap();
+        }
+    });
+    let received: Vec<_> = receiver.iter().collect();
+    let json: Vec<_> = received.iter().map(|event| serde_json::to_string(event).unwrap()).collect();
+    let expected = [
+        format!(r#"{{"event":"chunk_parsed","chunk":{chunk}}}"#),
+        r#"{"event":"usage_frame","usage":{"total_tokens":3}}"#.to_owned(),
+        format!(r#"{{"event":"tool_call_complete","choice":0,"slot":0,"call":{}}}"#, call.replace(r#""index":0,"#, "")),
+        r#"{"event":"done","marker":true,"unfinished":[0],"incomplete_calls":[]}"#.to_owned(),
+    ];
+    assert_eq!(json, expected);
+}

@@ -1,18 +1,20 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 
 use chatwire::DeviationSet;
 use lexopt::Error;
 use lexopt::prelude::*;
 
+use crate::colour::Colour;
+use crate::feeds::Feeds;
 use crate::profile::{codes, profile};
 
 const HELP: &str = "\
 Shows what is in a Chat Completions stream.
 
 Usage: inspect [OPTIONS] FILE        FILE may be - for standard input
+       inspect [OPTIONS] --replay FILE
 
 Without an option of this group: a timeline for people.
   --summary    one JSON object: the answer, its tool calls, errors, deviations
@@ -28,7 +30,16 @@ Without an option of this group: a timeline for people.
                deviations that make the exit status 3; all is every one of the
                profile, and one that is not of the profile never counts
   --chunk N    feed at most N bytes at a time; 0 is all at once (default 16384)
-  --times      arrival times in the timeline (the default on a terminal, with -)
+  --cut random:SEED
+               feed pieces of random sizes instead
+  --record R   write what comes to the file R as well, with its times
+  --replay R   read such a file as it was recorded
+  --speed N    N times as fast (default 1); 0 is without waiting
+  --times      arrival times in the timeline, the first of each choice, and the
+               tokens per second if the server counts them (the default on a
+               terminal with -, and with --replay)
+  --color W    of the timeline: always, never or auto (default): on a terminal,
+               unless NO_COLOR is set
   --help       this text
   --version    the version
 
@@ -52,10 +63,14 @@ pub(crate) enum Command {
 /// How to inspect what.
 pub(crate) struct Args {
     pub(crate) file: OsString,
+    /// It is a recording, to be read so many times as fast as it was made.
+    pub(crate) speed: Option<f64>,
+    /// Where to record.
+    pub(crate) record: Option<OsString>,
     pub(crate) output: Output,
-    /// How many bytes to feed at a time; none is all at once.
-    pub(crate) feed: Option<NonZeroUsize>,
+    pub(crate) feeds: Feeds,
     pub(crate) times: bool,
+    pub(crate) colour: Colour,
     /// Of the lines of `--lint`.
     pub(crate) format: Format,
     /// The deviations that `--lint` is about.
@@ -83,7 +98,8 @@ impl Command {
     pub(crate) fn from_env() -> Result<Self, Error> {
         let mut parser = lexopt::Parser::from_env();
         let (mut file, mut output, mut times) = (None, Output::Timeline, false);
-        let mut feed = NonZeroUsize::new(16384);
+        let (mut size, mut cut, mut colour) = (None, None, Colour::Auto);
+        let (mut record, mut replay, mut speed) = (None, None, None);
         let (mut format, mut about) = (None, None);
         let mut denied = DeviationSet::new();
         while let Some(arg) = parser.next()? {
@@ -95,7 +111,14 @@ impl Command {
                 Long("format") => format = Some(parser.value()?.parse_with(Format::from_name)?),
                 Long("profile") => about = Some(parser.value()?.parse_with(profile)?),
                 Long("deny") => denied = denied.union(parser.value()?.parse_with(codes)?),
-                Long("chunk") => feed = NonZeroUsize::new(parser.value()?.parse()?),
+                Long("chunk") => size = Some(parser.value()?.parse()?),
+                Long("cut") => cut = Some(parser.value()?.parse_with(Feeds::from_name)?),
+                Long("record") => record = Some(parser.value()?),
+                Long("replay") => replay = Some(parser.value()?),
+                Long("speed") => speed = Some(parser.value()?.parse_with(speed_of)?),
+                Long("color" | "colour") => {
+                    colour = parser.value()?.parse_with(Colour::from_name)?;
+                }
                 Long("times") => times = true,
                 Long("help") | Short('h') => return Ok(Self::Print(HELP)),
                 Long("version") | Short('V') => return Ok(Self::Print(VERSION)),
@@ -103,6 +126,17 @@ impl Command {
                 _ => return Err(arg.unexpected()),
             }
         }
+        if size.is_some() && cut.is_some() {
+            return Err("only one of --chunk and --cut".into());
+        }
+        if speed.is_some() && replay.is_none() {
+            return Err("--speed goes with --replay".into());
+        }
+        let speed = replay.is_some().then(|| speed.unwrap_or(1.0));
+        let file = match (file, replay) {
+            (Some(_), Some(_)) => return Err("only one of FILE and --replay".into()),
+            (file, replay) => file.or(replay),
+        };
         let file =
             file.ok_or("FILE is missing: a file, or - for standard input (--help tells more)")?;
         let is_lint = output == Output::Lint;
@@ -115,9 +149,12 @@ impl Command {
         let profile = about.unwrap_or_else(DeviationSet::all);
         Ok(Self::Inspect(Args {
             file,
+            speed,
+            record,
             output,
-            feed,
+            feeds: cut.unwrap_or_else(|| Feeds::of(size.unwrap_or(16384))),
             times,
+            colour,
             format: format.unwrap_or(Format::Text),
             profile,
             denied: denied.intersection(profile),
@@ -134,6 +171,11 @@ fn choose(output: &mut Output, chosen: Output) -> Result<(), &'static str> {
     Ok(())
 }
 
+fn speed_of(text: &str) -> Result<f64, &'static str> {
+    let speed = text.parse().ok().filter(|speed: &f64| *speed >= 0.0);
+    speed.ok_or("the speed is a number, 0 or more")
+}
+
 impl Format {
     fn from_name(name: &str) -> Result<Self, &'static str> {
         match name {
@@ -146,7 +188,7 @@ impl Format {
 
 impl Args {
     pub(crate) fn is_standard_input(&self) -> bool {
-        self.file == "-"
+        self.file == "-" && self.speed.is_none()
     }
 
     /// What messages call the input.

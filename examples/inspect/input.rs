@@ -3,14 +3,19 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
 
-/// A read is about this large where the feeds are smaller, and never larger than the other.
-const READ: usize = 16 << 10;
-const MAX_READ: usize = 1 << 24;
+use crate::feeds::Feeds;
+
+/// Where the bytes come from.
+pub(crate) trait Source {
+    /// Waits for more. Gives it, and when it came.
+    fn read(&mut self) -> (Duration, Piece<'_>);
+}
 
 pub(crate) struct Input {
     reader: Box<dyn Read>,
+    start: Instant,
     buffer: Vec<u8>,
     is_whole: bool,
     /// What broke the input after the bytes that were given last.
@@ -25,25 +30,24 @@ pub(crate) enum Piece<'a> {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. It is to be fed in so many bytes at a time, or whole.
-    pub(crate) fn open(file: &OsStr, feed: Option<NonZeroUsize>) -> io::Result<Self> {
+    /// Opens a file, or standard input for `-`. It is to be fed in pieces of this kind.
+    pub(crate) fn open(file: &OsStr, feeds: &Feeds) -> io::Result<Self> {
         let reader: Box<dyn Read> = if file == "-" {
             Box::new(io::stdin().lock())
         } else {
             Box::new(File::open(file)?)
         };
-        // A multiple of the feed, so that no read cuts a feed short.
-        let size = feed.map_or(0, |feed| (READ / feed).max(1).saturating_mul(feed.into()));
+        let size = feeds.read_size();
         Ok(Self {
             reader,
-            buffer: vec![0; size.min(MAX_READ)],
-            is_whole: feed.is_none(),
+            start: Instant::now(),
+            buffer: vec![0; size.unwrap_or_default()],
+            is_whole: size.is_none(),
             broken: None,
         })
     }
 
-    /// Waits for more.
-    pub(crate) fn read(&mut self) -> Piece<'_> {
+    fn wait(&mut self) -> Piece<'_> {
         if let Some(error) = self.broken.take() {
             return Piece::Broken(error);
         }
@@ -64,5 +68,13 @@ impl Input {
                 Err(error) => return Piece::Broken(error),
             }
         }
+    }
+}
+
+impl Source for Input {
+    fn read(&mut self) -> (Duration, Piece<'_>) {
+        let start = self.start;
+        let piece = self.wait();
+        (start.elapsed(), piece)
     }
 }

@@ -10,6 +10,13 @@
 //! For programs: `--summary` (one JSON object), `--events` (one JSON line per event), `--frames` (one per frame of the
 //! event stream, whatever is in it). `--help` tells the rest.
 //!
+//! Live, each row stands at the time when its bytes came, the first text, reasoning or call of each choice is marked, and
+//! the tokens per second follow if the server counts tokens. `--record FILE` keeps the bytes with their times, one JSON line
+//! a read; `--replay FILE` shows them again, at any `--speed`, cut anew by `--cut random:SEED`.
+//!
+//! `--events` is the serialisation of [`chatwire::Event`], a line each, and reads back as one; an error is
+//! `{"error":{"kind":"malformed","offset":120,"message":"..."}}`.
+//!
 //! As a linter: `--lint` prints what the stream deviates in from OpenAI's, and nothing else; `--deny` makes deviations fail,
 //! with `--lint` or with any other output. A server's tests may say
 //!
@@ -28,27 +35,33 @@
 )]
 
 mod args;
+mod colour;
 mod describe;
+mod feeds;
 mod input;
 mod lines;
 mod lint;
+mod pace;
 mod profile;
 mod reading;
+mod recording;
 mod rows;
 mod summary;
 mod text;
 mod timeline;
 mod verdict;
 
+use std::env;
 use std::error::Error;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use args::{Args, Command, Output};
-use input::{Input, Piece};
+use input::{Input, Piece, Source};
 use lines::{Events, Frames};
 use lint::Lint;
 use reading::{Reading, Sink};
+use recording::{Recorder, Recording};
 use summary::Summary;
 use text::Long;
 use timeline::Timeline;
@@ -62,7 +75,7 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = match Command::from_env() {
         Ok(Command::Print(text)) => out.write_all(text.as_bytes()).map(|()| 0),
-        Ok(Command::Inspect(args)) => inspect(&args, &mut out),
+        Ok(Command::Inspect(args)) => inspect(args, &mut out),
         Err(error) => {
             complain("", &error);
             Ok(USAGE)
@@ -81,23 +94,35 @@ fn main() -> ExitCode {
 }
 
 /// Reads the input to its end, or to the end of the answer. Gives the exit status.
-fn inspect(args: &Args, out: &mut dyn Write) -> io::Result<u8> {
+fn inspect(mut args: Args, out: &mut dyn Write) -> io::Result<u8> {
     let name = format!("{}: ", args.name());
-    let mut input = match Input::open(&args.file, args.feed) {
-        Ok(input) => input,
+    let mut source = match open(&args) {
+        Ok(source) => source,
         Err(error) => {
             complain(&name, &error);
             return Ok(USAGE);
         }
     };
-    let mut sink = sink(args);
+    let mut recorder = match args.record.as_deref().map(Recorder::create).transpose() {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            complain("--record: ", &error);
+            return Ok(USAGE);
+        }
+    };
+    let mut sink = sink(&args);
     let mut is_begun = false;
     while !sink.is_over() {
-        match input.read() {
-            Piece::Bytes(bytes) => {
+        let (at, piece) = source.read();
+        if let Some(recorder) = &mut recorder {
+            recorder.record(at, &piece)?;
+        }
+        sink.arrived(at);
+        match piece {
+            Piece::Bytes(mut bytes) => {
                 is_begun = true;
-                for bytes in bytes.chunks(args.feed.map_or(usize::MAX, usize::from)) {
-                    sink.feed(bytes, out)?;
+                while !bytes.is_empty() {
+                    sink.feed(args.feeds.take(&mut bytes), out)?;
                 }
             }
             Piece::End => {
@@ -122,11 +147,24 @@ fn inspect(args: &Args, out: &mut dyn Write) -> io::Result<u8> {
     })
 }
 
+fn open(args: &Args) -> io::Result<Box<dyn Source>> {
+    Ok(match args.speed {
+        Some(speed) => Box::new(Recording::open(&args.file, speed)?),
+        None => Box::new(Input::open(&args.file, &args.feeds)?),
+    })
+}
+
 fn sink(args: &Args) -> Box<dyn Sink> {
     match args.output {
         Output::Timeline => {
-            let is_live = args.is_standard_input() && io::stdout().is_terminal();
-            Box::new(Reading::new(Timeline::new(args.times || is_live)))
+            let is_terminal = io::stdout().is_terminal();
+            let has_times =
+                args.times || args.speed.is_some() || (args.is_standard_input() && is_terminal);
+            let [no_color, term] = ["NO_COLOR", "TERM"].map(env::var_os);
+            let is_coloured =
+                args.colour
+                    .is_wanted(is_terminal, no_color.as_deref(), term.as_deref());
+            Box::new(Reading::new(Timeline::new(has_times, is_coloured)))
         }
         Output::Summary => Box::new(Reading::new(Summary::default())),
         Output::Events => Box::new(Reading::new(Events)),

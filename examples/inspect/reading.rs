@@ -1,11 +1,16 @@
 //! Drives a parser, and keeps count of what it says.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use chatwire::{DeviationSet, Error, ErrorKind, Event, Parser};
 
+use crate::text::Plain;
+
 /// Takes the input.
 pub(crate) trait Sink {
+    /// When that came which is fed next.
+    fn arrived(&mut self, _at: Duration) {}
     fn feed(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()>;
     /// The input ended cleanly.
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()>;
@@ -38,14 +43,18 @@ pub(crate) struct Reading<V> {
     view: V,
 }
 
-/// What was counted. It is the same however the input was cut.
+/// What was counted. But for the time it is the same however the input was cut.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// The bytes fed. This alone depends on the cuts, until the input is over.
     fed: u64,
+    /// When that came which was fed last.
+    pub(crate) time: Duration,
     /// Where the last item came from: where its frame starts, or where the input ended.
     pub(crate) offset: u64,
     pub(crate) chunks: u64,
+    /// The calls that are complete: slot, choice if it is not the first, name.
+    pub(crate) calls: Vec<String>,
     /// An error of the server came, or no event stream.
     is_error: bool,
     pub(crate) ending: Option<Ending>,
@@ -88,6 +97,10 @@ impl<V: View> Reading<V> {
 }
 
 impl<V: View> Sink for Reading<V> {
+    fn arrived(&mut self, at: Duration) {
+        self.tally.time = at;
+    }
+
     fn feed(&mut self, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         if !self.is_over() {
             self.parser.feed(bytes);
@@ -137,6 +150,12 @@ impl Tally {
         };
         match item {
             Ok(Event::ChunkParsed(_)) => self.chunks += 1,
+            Ok(Event::ToolCallComplete {
+                choice, slot, call, ..
+            }) => {
+                let place = place(*choice, *slot);
+                self.calls.push(format!("{place} {}", Plain(call.name())));
+            }
             Ok(Event::Done(done)) => {
                 let read = parser.frame().map_or(self.fed, |frame| frame.range.end);
                 self.ending = Some(Ending {
@@ -157,5 +176,13 @@ impl Tally {
             }
             Ok(_) => {}
         }
+    }
+}
+
+/// The slot of a call, and its choice if it is not the first.
+pub(crate) fn place(choice: u32, slot: u32) -> String {
+    match choice {
+        0 => slot.to_string(),
+        _ => format!("{slot} #{choice}"),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::iter;
-use std::time::Instant;
 
 use chatwire::chunk::Choice;
 use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Met, Parser};
@@ -11,6 +10,7 @@ use chatwire::{Chunk, DeviationSet, Error, ErrorKind, Event, Extra, Met, Parser}
 use crate::describe::{
     annotation, audio, complete, fault, logprobs, moderated, named, pieces, tool_call, usage,
 };
+use crate::pace::Pace;
 use crate::reading::{Tally, View};
 use crate::rows::Rows;
 use crate::text::{Plain, Quoted, list};
@@ -20,8 +20,10 @@ use crate::verdict::verdict;
 const MAX_NAMES: usize = 100;
 
 pub(crate) struct Timeline {
-    /// When the reading began, if times are shown.
-    start: Option<Instant>,
+    /// Times are shown.
+    has_times: bool,
+    is_coloured: bool,
+    pace: Pace,
     is_begun: bool,
     /// Id and model were shown.
     is_named: bool,
@@ -35,9 +37,11 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(times: bool) -> Self {
+    pub(crate) fn new(has_times: bool, is_coloured: bool) -> Self {
         Self {
-            start: times.then(Instant::now),
+            has_times,
+            is_coloured,
+            pace: Pace::default(),
             is_begun: false,
             is_named: false,
             roles: BTreeSet::new(),
@@ -72,6 +76,12 @@ impl Timeline {
         if !names.is_empty() {
             self.is_named = true;
             rows.row("start", names)?;
+        }
+        if let Some(time) = rows.time {
+            for (choice, name) in self.pace.chunk(chunk, time) {
+                rows.choice = choice;
+                rows.row("first", format!("{name} after {:.3} s", time.as_secs_f64()))?;
+            }
         }
         for choice in &chunk.choices {
             rows.choice = choice.index;
@@ -174,10 +184,10 @@ impl View for Timeline {
         tally: &Tally,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let time = self.start.map(|start| start.elapsed());
         let mut rows = Rows {
             out,
-            time,
+            time: self.has_times.then_some(tally.time),
+            is_coloured: self.is_coloured,
             offset: tally.offset,
             choice: 0,
             count: 0,
@@ -214,7 +224,7 @@ impl View for Timeline {
             rows.row_at(met.offset, "deviation", met.code)?;
         }
         match &tally.ending {
-            Some(ending) => verdict(ending, parser, tally, &mut rows),
+            Some(ending) => verdict(ending, parser, tally, &self.pace, &mut rows),
             None => Ok(()),
         }
     }
