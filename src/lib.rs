@@ -89,7 +89,7 @@
 //! | feature | what it adds | dependencies |
 //! |---|---|---|
 //! | `std` (default) | `std` in the dependencies, for wider SIMD; the API is the same | |
-//! | `io` | the module `io` with `Events`; switches on `std` | |
+//! | `io` | the module `io` with `Events`; needs the standard library | |
 //! | `futures` | the module `futures` with `EventStream`; needs no `std` and no runtime | futures-core |
 //!
 //! Without `std` the crate is `no_std` with `alloc`. The oldest supported Rust is 1.85.
@@ -98,7 +98,7 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test))]
+#[cfg(any(feature = "std", feature = "io", test))]
 extern crate std;
 
 pub mod chunk;
