@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::json::{Reader, Scratch, ShortText, plain_end, special_in};
-use super::lenient::set_text;
 use super::RawJson;
+use super::json::{Reader, Scratch, ShortText, special_in, unescape};
+use super::lenient::set_text;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
 
@@ -77,7 +77,9 @@ enum Hole {
     ToolIndex,
     /// The list of log probabilities of the content, which is kept as text, and how deep the one was that was learned: a
     /// deeper one may be over the limit.
-    Logprobs { depth: usize },
+    Logprobs {
+        depth: usize,
+    },
 }
 
 /// Why a payload was not filled in.
@@ -182,7 +184,7 @@ impl Template {
                     continue;
                 }
             };
-            at = text(bytes, at, slot, scratch)?;
+            at = text(bytes, at, slot)?;
         }
         at = strip(bytes, at, literals)?;
         match terminator {
@@ -239,7 +241,9 @@ impl Template {
         let is_single = |at: usize, hole| !ranges.iter().take(at).any(|(other, _)| other == hole);
         if !is_good
             || !matches!(ranges.len(), 1..=MAX_HOLES)
-            || !(0..).zip(&*ranges).all(|(at, (hole, _))| is_single(at, hole))
+            || !(0..)
+                .zip(&*ranges)
+                .all(|(at, (hole, _))| is_single(at, hole))
         {
             return;
         }
@@ -296,14 +300,9 @@ fn not_so(rest: &[u8], literal: &[u8]) -> Refused {
 /// Reads the text that begins at `at`, after its quote, and goes to its closing quote. What the general path would not
 /// take as it is, is a miss.
 #[inline(always)]
-fn text(
-    bytes: &[u8],
-    at: usize,
-    slot: &mut Option<String>,
-    scratch: &mut Scratch,
-) -> Result<usize, Refused> {
+fn text(bytes: &[u8], at: usize, slot: &mut Option<String>) -> Result<usize, Refused> {
     let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
-        return long_text(bytes, at, slot, scratch);
+        return long_text(bytes, at, slot);
     };
     match special_in(block) {
         Some(len) if block.get(len) == Some(&b'"') => {
@@ -313,7 +312,7 @@ fn text(
             }
             Ok(at + len)
         }
-        _ => long_text(bytes, at, slot, scratch),
+        _ => long_text(bytes, at, slot),
     }
 }
 
@@ -326,38 +325,20 @@ fn set_plain(slot: &mut Option<String>, text: &[u8]) -> Result<(), Refused> {
 
 /// As `text`, for any text.
 #[inline(never)]
-fn long_text(
-    bytes: &[u8],
-    start: usize,
-    slot: &mut Option<String>,
-    scratch: &mut Scratch,
-) -> Result<usize, Refused> {
-    let mut end = plain_end(bytes, start);
-    let is_escaped = bytes.get(end) == Some(&b'\\');
-    while bytes.get(end) == Some(&b'\\') {
-        end = plain_end(bytes, end + 2);
+fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<usize, Refused> {
+    let old = slot.take().filter(|old| old.capacity() <= MAX_LEN);
+    let mut out = old.unwrap_or_default().into_bytes();
+    out.clear();
+    let mut at = start;
+    let halves = unescape(bytes, &mut at, &mut out);
+    if at >= bytes.len() {
+        return Err(Refused::Incomplete);
     }
-    match bytes.get(end) {
-        Some(b'"') => {}
-        Some(_) => return Err(Refused::Miss),
-        None => return Err(Refused::Incomplete),
+    match (halves, String::from_utf8(out)) {
+        (Ok(None), Ok(text)) => *slot = Some(text),
+        _ => return Err(Refused::Miss),
     }
-    if is_escaped {
-        let quoted = bytes.get(start.saturating_sub(1)..=end).unwrap_or_default();
-        let quoted = simdutf8::basic::from_utf8(quoted).map_err(|_| Refused::Miss)?;
-        let halves = Cell::default();
-        // The reader unescapes into the field.
-        core::mem::swap(slot.get_or_insert_default(), scratch.unescaped());
-        let mut reader = Reader::new(quoted, 0, usize::MAX, scratch, &halves);
-        let is_good = reader.whole_string().is_some();
-        core::mem::swap(slot.get_or_insert_default(), scratch.unescaped());
-        if !is_good {
-            return Err(Refused::Miss);
-        }
-    } else {
-        set_plain(slot, bytes.get(start..end).unwrap_or_default())?;
-    }
-    Ok(end)
+    Ok(at)
 }
 
 /// The list that is next, no deeper than so many levels; in one line, if this is of more than one payload.

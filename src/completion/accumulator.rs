@@ -195,9 +195,7 @@ impl Accumulator {
 
     /// Whether the last push completed no call, exceeded no limit, and tolerated nothing.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.completed.is_empty()
-            && self.exceeded.is_empty()
-            && self.ledger.deviations.is_empty()
+        self.completed.is_empty() && self.exceeded.is_empty() && self.ledger.deviations.is_empty()
     }
 
     /// The stream ended well: by its end marker, or cleanly with every choice finished. Completes the calls that waited

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::chunk::plain_end;
+use crate::chunk::{plain_end, unescaped};
 
 /// A scan of one text, which may grow. Each byte is looked at once.
 ///
@@ -196,7 +196,7 @@ fn inside_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at = plain_end(bytes, at);
         match bytes.get(at..at + 2) {
-            Some([b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't']) => at += 2,
+            Some([b'\\', escape]) if unescaped(*escape).is_some() => at += 2,
             _ => return at,
         }
     }

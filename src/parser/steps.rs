@@ -136,8 +136,8 @@ impl Parser {
     fn add(&mut self, change: Change) -> bool {
         let chunk = self.decoder.chunk_mut();
         self.accumulator.push_change(chunk, change);
-        let has_usage = change == Change::Any
-            && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
+        let has_usage =
+            change == Change::Any && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
         let tolerated = self.decoder.take_deviations();
         if !has_usage && tolerated.is_empty() && self.accumulator.is_quiet() {
             return true;

@@ -22,7 +22,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de, '_> {
         match self.peek_token() {
             Some(b'"') => match self.string()? {
                 Text::Plain(text) => visitor.visit_borrowed_str(text),
-                Text::Unescaped => visitor.visit_str(self.unescaped),
+                Text::Unescaped => visitor.visit_str(self.unescaped()),
             },
             Some(b'{' | b'[') if self.depth >= self.max_depth => {
                 self.skip()?;
@@ -150,7 +150,7 @@ impl<'de> Deserializer<'de> for Name<'_, 'de, '_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0.string()? {
             Text::Plain(text) => visitor.visit_borrowed_str(text),
-            Text::Unescaped => visitor.visit_str(self.0.unescaped),
+            Text::Unescaped => visitor.visit_str(self.0.unescaped()),
         }
     }
 

@@ -10,6 +10,7 @@ mod skip;
 mod string;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt;
 
@@ -19,8 +20,8 @@ pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
 pub(crate) use string::Halves;
-pub(super) use string::{ShortText, special_in};
-pub(crate) use string::plain_end;
+pub(super) use string::{ShortText, special_in, unescape};
+pub(crate) use string::{plain_end, unescaped};
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
 pub(super) const MAX_DEPTH: usize = 512;
@@ -94,21 +95,17 @@ pub(super) type Result<T> = core::result::Result<T, Failed>;
 /// Strings that the reader needs and its user lends: so they are allocated once per stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scratch {
-    unescaped: String,
+    unescaped: Vec<u8>,
     raw: String,
 }
 
 impl Scratch {
-    /// Where a string with escapes is unescaped.
-    pub(super) const fn unescaped(&mut self) -> &mut String {
-        &mut self.unescaped
-    }
-
     pub(super) fn clear_large(&mut self, kept: usize) {
-        for text in [&mut self.unescaped, &mut self.raw] {
-            if text.capacity() > kept {
-                *text = String::new();
-            }
+        if self.unescaped.capacity() > kept {
+            self.unescaped = Vec::new();
+        }
+        if self.raw.capacity() > kept {
+            self.raw = String::new();
         }
     }
 }
@@ -128,7 +125,7 @@ pub(super) struct Reader<'de, 's> {
     /// How many levels the value has that was skipped last.
     pub(super) deepest: usize,
     fault: Option<SyntaxError>,
-    unescaped: &'s mut String,
+    unescaped: &'s mut Vec<u8>,
     raw: &'s mut String,
     halves: &'s Cell<Halves>,
 }

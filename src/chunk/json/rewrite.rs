@@ -54,7 +54,7 @@ fn token(
             write_string(
                 match text {
                     Text::Plain(text) => text,
-                    Text::Unescaped => reader.unescaped,
+                    Text::Unescaped => reader.unescaped(),
                 },
                 out,
             );

@@ -1,6 +1,7 @@
 //! Strings: where they end, what they say, and halves of surrogate pairs.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::{Reader, Result};
 use crate::Deviation;
@@ -146,6 +147,48 @@ pub(crate) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at + found.unwrap_or(rest.len())
 }
 
+/// What each escape of one byte stands for; 0 for what is none. A table, because which one comes is not foreseeable.
+#[expect(clippy::indexing_slicing, reason = "at compile time")]
+const UNESCAPED: [u8; 256] = {
+    let mut table = [0; 256];
+    let escapes = *b"\"\"\\\\//b\x08f\x0Cn\nr\rt\t";
+    let mut at = 0;
+    while at < escapes.len() {
+        table[escapes[at] as usize] = escapes[at + 1];
+        at += 2;
+    }
+    table
+};
+
+/// What an escape of one byte stands for.
+#[inline(always)]
+pub(crate) fn unescaped(escape: u8) -> Option<u8> {
+    UNESCAPED
+        .get(usize::from(escape))
+        .copied()
+        .filter(|byte| *byte != 0)
+}
+
+/// Appends the run of plain text that the bytes begin with. Gives its length.
+///
+/// Sixteen bytes are copied at a time, in always the same steps, and what is too much is cut off: how long the runs are is
+/// not foreseeable either.
+#[inline(always)]
+fn push_run(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut rest = bytes;
+    while let Some((block, after)) = rest.split_first_chunk::<16>() {
+        out.extend_from_slice(block);
+        if let Some(len) = special_in(block) {
+            out.truncate(out.len() - (16 - len));
+            return bytes.len() - rest.len() + len;
+        }
+        rest = after;
+    }
+    let len = plain_end(rest, 0);
+    out.extend_from_slice(rest.get(..len).unwrap_or_default());
+    bytes.len() - rest.len() + len
+}
+
 impl<'de> Reader<'de, '_> {
     /// Reads a string; the opening quote is next.
     #[inline(always)]
@@ -161,54 +204,33 @@ impl<'de> Reader<'de, '_> {
         Ok(Text::Unescaped)
     }
 
-    /// Reads the rest of a string that is plain from `start` up to here.
+    /// Reads a string with escapes, which begins at `start`.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize) -> Result<()> {
+        self.at = start;
         self.unescaped.clear();
-        let mut halves = Halves::default();
-        let mut run = start;
-        loop {
-            self.unescaped.push_str(self.slice(run, self.at));
-            if self.at > run {
-                halves.last = 0;
+        let bytes = self.text.as_bytes();
+        match unescape(bytes, &mut self.at, self.unescaped) {
+            Ok(halves) => {
+                self.at += 1;
+                self.halves.set(halves.unwrap_or_default());
+                self.note_lone(halves);
+                Ok(())
             }
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    self.halves.set(halves);
-                    return Ok(());
-                }
-                Some(b'\\') => {
-                    self.at += 1;
-                    halves.last = 0;
-                    let is_first = self.unescaped.is_empty();
-                    let (char, lone) = self.escape()?;
-                    self.unescaped.push(char);
-                    match lone {
-                        0 => {}
-                        0xDC00.. if is_first => halves.first = lone,
-                        0xDC00.. => {}
-                        _ => halves.last = lone,
-                    }
-                }
-                Some(_) => return self.error("no control character"),
-                None => return self.error("the end of a string"),
-            }
-            run = self.at;
-            self.at = plain_end(self.text.as_bytes(), run);
+            Err(expected) => self.error(expected),
         }
     }
 
-    /// The string that is all there is. None if it is no good string, or has half a surrogate pair.
-    pub(in crate::chunk) fn whole_string(&mut self) -> Option<&str> {
-        let text = self.string().ok()?;
-        if self.at != self.text.len() || !self.tolerated.is_empty() {
-            return None;
+    fn note_lone(&mut self, halves: Option<Halves>) {
+        if halves.is_some() {
+            self.tolerated.insert(Deviation::LoneSurrogate);
         }
-        Some(match text {
-            Text::Plain(text) => text,
-            Text::Unescaped => self.unescaped,
-        })
+    }
+
+    /// What was unescaped.
+    pub(super) fn unescaped(&self) -> &str {
+        // Runs of a text, cut at ASCII, and characters: that is a text too.
+        simdutf8::basic::from_utf8(self.unescaped).unwrap_or_default()
     }
 
     /// Goes past a string without keeping it; the opening quote is next.
@@ -224,79 +246,109 @@ impl<'de> Reader<'de, '_> {
 
     /// Goes past the rest of a string, which is not plain here.
     fn skip_escaped_string(&mut self) -> Result<()> {
+        let bytes = self.text.as_bytes();
         loop {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(());
                 }
-                Some(b'\\') => {
-                    self.at += 1;
-                    self.escape()?;
-                    self.at = plain_end(self.text.as_bytes(), self.at);
-                }
+                Some(b'\\') => match escape(bytes, &mut self.at) {
+                    Ok((_, lone)) => {
+                        self.note_lone((lone != 0).then(Halves::default));
+                        self.at = plain_end(bytes, self.at);
+                    }
+                    Err(expected) => return self.error(expected),
+                },
                 Some(_) => return self.error("no control character"),
                 None => return self.error("the end of a string"),
             }
         }
     }
+}
 
-    /// The character of an escape whose backslash was taken. A surrogate without its other half gives U+FFFD and itself.
-    #[inline]
-    fn escape(&mut self) -> Result<(char, u16)> {
-        let char = match self.peek() {
-            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-            Some(b'b') => '\x08',
-            Some(b'f') => '\x0C',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                self.at += 1;
-                return self.unicode();
+/// Appends the inside of a string to `out`, from `at` up to its closing quote: the halves of surrogate pairs in it, if
+/// there are any, or what was expected where `at` is then.
+#[inline(always)]
+pub(in crate::chunk) fn unescape(
+    bytes: &[u8],
+    at: &mut usize,
+    out: &mut Vec<u8>,
+) -> core::result::Result<Option<Halves>, &'static str> {
+    let mut halves = Halves::default();
+    let mut is_any_lone = false;
+    loop {
+        let len = push_run(bytes.get(*at..).unwrap_or_default(), out);
+        *at += len;
+        if len > 0 {
+            halves.last = 0;
+        }
+        match bytes.get(*at) {
+            Some(b'"') => return Ok(is_any_lone.then_some(halves)),
+            Some(b'\\') => {
+                halves.last = 0;
+                if let Some(byte) = bytes.get(*at + 1).copied().and_then(unescaped) {
+                    *at += 2;
+                    out.push(byte);
+                    continue;
+                }
+                let is_first = out.is_empty();
+                let (char, lone) = escape(bytes, at)?;
+                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                is_any_lone |= lone != 0;
+                match lone {
+                    0 => {}
+                    0xDC00.. if is_first => halves.first = lone,
+                    0xDC00.. => {}
+                    _ => halves.last = lone,
+                }
             }
-            _ => return self.error("an escape"),
-        };
-        self.at += 1;
-        Ok((char, 0))
+            Some(_) => return Err("no control character"),
+            None => return Err("the end of a string"),
+        }
     }
+}
 
-    fn unicode(&mut self) -> Result<(char, u16)> {
-        let unit = self.hex4()?;
-        if let Some(char) = char::from_u32(u32::from(unit)) {
+/// The character of the escape at `at`, whose backslash is there. A surrogate without its other half gives U+FFFD and
+/// itself.
+fn escape(bytes: &[u8], at: &mut usize) -> core::result::Result<(char, u16), &'static str> {
+    *at += 1;
+    if let Some(byte) = bytes.get(*at).copied().and_then(unescaped) {
+        *at += 1;
+        return Ok((char::from(byte), 0));
+    }
+    if bytes.get(*at) != Some(&b'u') {
+        return Err("an escape");
+    }
+    *at += 1;
+    let unit = hex4(bytes, at)?;
+    if let Some(char) = char::from_u32(u32::from(unit)) {
+        return Ok((char, 0));
+    }
+    let after = *at;
+    let rest = bytes.get(after..).unwrap_or_default();
+    if unit < 0xDC00 && rest.starts_with(b"\\u") {
+        *at += 2;
+        let low = hex4(bytes, at)?;
+        if let Some(char) = Halves::join(unit, low) {
             return Ok((char, 0));
         }
-        let after = self.at;
-        if unit < 0xDC00
-            && self
-                .text
-                .as_bytes()
-                .get(after..)
-                .is_some_and(|rest| rest.starts_with(b"\\u"))
-        {
-            self.at += 2;
-            let low = self.hex4()?;
-            if let Some(char) = Halves::join(unit, low) {
-                return Ok((char, 0));
-            }
-            self.at = after;
-        }
-        self.tolerated.insert(Deviation::LoneSurrogate);
-        Ok((char::REPLACEMENT_CHARACTER, unit))
+        *at = after;
     }
+    Ok((char::REPLACEMENT_CHARACTER, unit))
+}
 
-    fn hex4(&mut self) -> Result<u16> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            let digit = match self.peek() {
-                Some(digit @ b'0'..=b'9') => digit - b'0',
-                Some(digit @ b'a'..=b'f') => digit - b'a' + 10,
-                Some(digit @ b'A'..=b'F') => digit - b'A' + 10,
-                _ => return self.error("four hexadecimal digits"),
-            };
-            unit = unit << 4 | u16::from(digit);
-            self.at += 1;
-        }
-        Ok(unit)
+fn hex4(bytes: &[u8], at: &mut usize) -> core::result::Result<u16, &'static str> {
+    let mut unit = 0;
+    for _ in 0..4 {
+        let digit = match bytes.get(*at) {
+            Some(digit @ b'0'..=b'9') => digit - b'0',
+            Some(digit @ b'a'..=b'f') => digit - b'a' + 10,
+            Some(digit @ b'A'..=b'F') => digit - b'A' + 10,
+            _ => return Err("four hexadecimal digits"),
+        };
+        unit = unit << 4 | u16::from(digit);
+        *at += 1;
     }
+    Ok(unit)
 }
