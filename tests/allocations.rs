@@ -86,8 +86,9 @@ fn nothing_is_allocated_for_a_frame_but_the_growth_of_the_answer() {
         read(&mut parser, warm_up, READ);
         let allocated = measure(|| read(&mut parser, rest, READ));
         // Four times the text: a string doubles twice, or three times. And the content that comes after all the reasoning
-        // begins with nothing: it doubles from 8 bytes to 16 KiB.
-        let begun = if name == "reasoning" { 12 } else { 0 };
+        // begins with nothing: it doubles from 8 bytes to 16 KiB; the first of it takes the general path, which unescapes
+        // into a buffer of its own.
+        let begun = if name == "reasoning" { 13 } else { 0 };
         assert!(allocated.count_total <= 3 * texts + begun, "{name}: {allocated:?}");
         assert!(!parser.completion().choices.is_empty());
     }

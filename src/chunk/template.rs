@@ -331,14 +331,17 @@ fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<us
     out.clear();
     let mut at = start;
     let halves = unescape(bytes, &mut at, &mut out);
+    let text = String::from_utf8(out);
+    let is_good = text.is_ok() && halves == Ok(None);
+    // Also if this is a miss the buffer is kept.
+    *slot = Some(text.unwrap_or_default());
     if at >= bytes.len() {
-        return Err(Refused::Incomplete);
+        Err(Refused::Incomplete)
+    } else if is_good {
+        Ok(at)
+    } else {
+        Err(Refused::Miss)
     }
-    match (halves, String::from_utf8(out)) {
-        (Ok(None), Ok(text)) => *slot = Some(text),
-        _ => return Err(Refused::Miss),
-    }
-    Ok(at)
 }
 
 /// The list that is next, no deeper than so many levels; in one line, if this is of more than one payload.

@@ -20,6 +20,12 @@ pub(super) struct ToolCalls<'a, 'h> {
 }
 
 impl ToolCalls<'_, '_> {
+    /// Forgets what an earlier list said, under the same key.
+    fn begin(&mut self) {
+        *self.filled = 0;
+        self.cx.skipped_calls = Skipped::default();
+    }
+
     /// The struct that the next fragment is read into.
     fn target(&mut self) -> Option<&mut ToolCallDelta> {
         if self.calls.len() == *self.filled {
@@ -32,8 +38,8 @@ impl ToolCalls<'_, '_> {
 }
 
 impl Field for ToolCalls<'_, '_> {
-    fn absent(self) {
-        *self.filled = 0;
+    fn absent(mut self) {
+        self.begin();
     }
 
     fn wrong(self) {
@@ -42,7 +48,7 @@ impl Field for ToolCalls<'_, '_> {
     }
 
     fn object<'de, A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
-        *self.filled = 0;
+        self.begin();
         self.target();
         let Some(target) = self.calls.first_mut() else {
             return Ok(());
@@ -56,9 +62,9 @@ impl Field for ToolCalls<'_, '_> {
         Ok(())
     }
 
-    fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+    fn list<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        self.begin();
         let ToolCalls { calls, filled, cx } = self;
-        *filled = 0;
         loop {
             if *filled >= cx.limits.max_tool_calls {
                 while seq.next_element::<IgnoredAny>()?.is_some() {
