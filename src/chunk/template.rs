@@ -331,10 +331,14 @@ fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<us
     out.clear();
     let mut at = start;
     let halves = unescape(bytes, &mut at, &mut out);
+    // Filled up with zeros it is validated sixteen bytes at a time, without a rest of unforeseeable length.
+    let len = out.len();
+    out.resize(len.next_multiple_of(16), 0);
     let text = String::from_utf8(out);
     let is_good = text.is_ok() && halves == Ok(None);
     // Also if this is a miss the buffer is kept.
-    *slot = Some(text.unwrap_or_default());
+    let text = slot.insert(text.unwrap_or_default());
+    text.truncate(len);
     if at >= bytes.len() {
         Err(Refused::Incomplete)
     } else if is_good {

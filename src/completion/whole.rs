@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::chunk::{plain_end, unescaped};
+use crate::chunk::{container, plain_end, unescaped};
 
 /// A scan of one text, which may grow. Each byte is looked at once.
 ///
@@ -72,6 +72,14 @@ impl Scan {
     /// gone was of one string's inside.
     pub(super) fn is_whole(&mut self, text: &str, max_depth: usize) -> bool {
         let bytes = text.as_bytes();
+        if self.at == 0 {
+            // Nearly all are whole when they are looked at for the first time, and the reader is faster.
+            if let Some(is_filled) = container(text, max_depth) {
+                self.is_filled = is_filled;
+                self.state = State::Whole;
+                self.at = bytes.len();
+            }
+        }
         self.at = self.at.min(bytes.len());
         while let Some(byte) = bytes.get(self.at) {
             if self.state == State::String {

@@ -19,6 +19,7 @@ use crate::{Deviation, DeviationSet};
 pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
+pub(crate) use skip::container;
 pub(crate) use string::Halves;
 pub(super) use string::{ShortText, special_in, unescape};
 pub(crate) use string::{plain_end, unescaped};

@@ -1,9 +1,10 @@
 //! Goes past a value of any depth without recursion, checking that it is JSON.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use super::string::Text;
-use super::{Reader, Result};
+use super::{Reader, Result, Scratch};
 
 /// Which of the open containers are objects: one bit each.
 #[derive(Debug, Default)]
@@ -115,6 +116,22 @@ impl Reader<'_, '_> {
         self.at += 1;
         Ok(())
     }
+}
+
+/// Whether a text is an object or a list, no deeper than so many levels, and has members. None if it is none, or if there
+/// is anything in it that is no JSON.
+pub(crate) fn container(text: &str, max_depth: usize) -> Option<bool> {
+    let (mut scratch, halves) = (Scratch::default(), Cell::default());
+    let mut reader = Reader::new(text, 0, max_depth, &mut scratch, &halves);
+    if !matches!(reader.peek_token(), Some(b'{' | b'[')) {
+        return None;
+    }
+    let start = reader.at;
+    if reader.skip() != Ok(false) || reader.peek_token().is_some() || !reader.tolerated.is_empty() {
+        return None;
+    }
+    reader.at = start + 1;
+    Some(!matches!(reader.peek_token(), Some(b'}' | b']')))
 }
 
 impl<'de> Reader<'de, '_> {

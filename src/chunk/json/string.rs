@@ -213,17 +213,13 @@ impl<'de> Reader<'de, '_> {
         match unescape(bytes, &mut self.at, self.unescaped) {
             Ok(halves) => {
                 self.at += 1;
-                self.halves.set(halves.unwrap_or_default());
-                self.note_lone(halves);
+                if let Some(halves) = halves {
+                    self.halves.set(halves);
+                    self.tolerated.insert(Deviation::LoneSurrogate);
+                }
                 Ok(())
             }
             Err(expected) => self.error(expected),
-        }
-    }
-
-    fn note_lone(&mut self, halves: Option<Halves>) {
-        if halves.is_some() {
-            self.tolerated.insert(Deviation::LoneSurrogate);
         }
     }
 
@@ -254,8 +250,9 @@ impl<'de> Reader<'de, '_> {
                     return Ok(());
                 }
                 Some(b'\\') => match escape(bytes, &mut self.at) {
-                    Ok((_, lone)) => {
-                        self.note_lone((lone != 0).then(Halves::default));
+                    Ok((_, 0)) => self.at = plain_end(bytes, self.at),
+                    Ok(_) => {
+                        self.tolerated.insert(Deviation::LoneSurrogate);
                         self.at = plain_end(bytes, self.at);
                     }
                     Err(expected) => return self.error(expected),
@@ -311,6 +308,7 @@ pub(in crate::chunk) fn unescape(
 
 /// The character of the escape at `at`, whose backslash is there. A surrogate without its other half gives U+FFFD and
 /// itself.
+#[inline]
 fn escape(bytes: &[u8], at: &mut usize) -> core::result::Result<(char, u16), &'static str> {
     *at += 1;
     if let Some(byte) = bytes.get(*at).copied().and_then(unescaped) {
