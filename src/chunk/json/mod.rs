@@ -218,6 +218,7 @@ impl<'de, 's> Reader<'de, 's> {
         }
     }
 
+    #[inline(always)]
     fn slice(&self, from: usize, to: usize) -> &'de str {
         self.text.get(from..to).unwrap_or_default()
     }
@@ -260,7 +261,37 @@ impl<'de, 's> Reader<'de, 's> {
         }
     }
 
+    #[inline]
     fn number(&mut self) -> Result<Number> {
+        let (len, value) = self.small_integer();
+        if len > 0 {
+            self.at += len;
+            return Ok(Number::Unsigned(value));
+        }
+        self.any_number()
+    }
+
+    /// The length and the value of the small integer that is next, as nearly all numbers are; 0 if there is none.
+    #[inline(always)]
+    fn small_integer(&self) -> (usize, u64) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let (mut len, mut value) = (0, 0_u64);
+        for byte in rest {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            len += 1;
+        }
+        match (rest.first(), len, rest.get(len)) {
+            (Some(b'0'), 1, Some(b',' | b']' | b'}')) => (1, 0),
+            (Some(b'1'..=b'9'), 1..=19, Some(b',' | b']' | b'}')) => (len, value),
+            _ => (0, 0),
+        }
+    }
+
+    fn any_number(&mut self) -> Result<Number> {
         let start = self.at;
         let shape = self.number_shape()?;
         let text = self.slice(start, self.at);
@@ -284,17 +315,12 @@ impl<'de, 's> Reader<'de, 's> {
     /// Goes past a number.
     #[inline(always)]
     fn skip_number(&mut self) -> Result<()> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let is_digit = |byte: &&u8| byte.is_ascii_digit();
-        let len = rest.iter().take_while(is_digit).count();
-        // Nearly all are small integers.
-        if let (Some(b'1'..=b'9'), 1..=19, Some(b',' | b']' | b'}')) =
-            (rest.first(), len, rest.get(len))
-        {
-            self.at += len;
-            return Ok(());
+        let (len, _) = self.small_integer();
+        self.at += len;
+        if len == 0 {
+            self.skip_any_number()?;
         }
-        self.skip_any_number()
+        Ok(())
     }
 
     fn skip_any_number(&mut self) -> Result<()> {
