@@ -12,7 +12,7 @@ use super::json::{MAX_DEPTH, Reader, Scratch, SyntaxError, value};
 use super::lenient::Lenient;
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
-use super::template::{Change, Template};
+use super::template::{Change, Refused, Template};
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet, Error, Limit, Limits};
 
@@ -99,12 +99,16 @@ impl Decoder {
 
     /// The fast path alone: decodes the payload that `bytes` begin with, if it is like the one before and the
     /// terminator, or the end of `bytes`, follows it. Gives its length.
-    pub(crate) fn resume(&mut self, bytes: &[u8], terminator: Option<&[u8]>) -> Option<usize> {
-        let template = self.template.as_mut()?;
+    pub(crate) fn resume(
+        &mut self,
+        bytes: &[u8],
+        terminator: Option<&[u8]>,
+    ) -> Result<usize, Refused> {
+        let template = self.template.as_mut().ok_or(Refused::Miss)?;
         let len = template.fill(bytes, terminator, &mut self.chunk, &mut self.scratch)?;
         self.deviations = template.deviations();
         self.change = template.change();
-        Some(len)
+        Ok(len)
     }
 
     #[cfg(test)]
@@ -207,7 +211,7 @@ impl Decoder {
         }
         self.deviations = DeviationSet::new();
         self.change = Change::Any;
-        if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), None).is_some() {
+        if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), None).is_ok() {
             *cursor = Cursor::over();
             return Some(Step::Chunk);
         }

@@ -44,4 +44,4 @@ pub use types::{
 pub(crate) use decoder::Step;
 pub(crate) use json::{Halves, SyntaxError, container, plain_end, unescaped, value};
 pub(crate) use sequence::Cursor;
-pub(crate) use template::Change;
+pub(crate) use template::{Change, Refused};

@@ -83,8 +83,8 @@ enum Hole {
 }
 
 /// Why a payload was not filled in.
-#[derive(Debug)]
-enum Refused {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
     Miss,
     /// The input ends before it is decided.
     Incomplete,
@@ -112,29 +112,29 @@ impl Template {
         terminator: Option<&[u8]>,
         chunk: &mut Chunk,
         scratch: &mut Scratch,
-    ) -> Option<usize> {
+    ) -> Result<usize, Refused> {
         if !self.is_current {
-            return None;
+            return Err(Refused::Miss);
         }
-        match self.compare(bytes, terminator, chunk, scratch) {
-            Ok(len) => {
+        let filled = self.compare(bytes, terminator, chunk, scratch);
+        match filled {
+            Ok(_) => {
                 self.misses = 0;
                 #[cfg(test)]
                 {
                     self.hits += 1;
                 }
-                Some(len)
             }
-            Err(Refused::Incomplete) => None,
+            Err(Refused::Incomplete) => {}
             Err(Refused::Miss) => {
                 self.is_current = false;
                 self.misses = self.misses.saturating_add(1);
                 if self.misses > 1 {
                     self.pause = 1 << (self.misses - 2).min(6);
                 }
-                None
             }
         }
+        filled
     }
 
     /// The length of the payload, if it is like the one learned. Fills the holes as it comes to them.

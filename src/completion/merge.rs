@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::ledger::Ledger;
@@ -32,18 +33,19 @@ pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: 
     if new.is_empty() || new.is_same_text(last) {
         return;
     }
-    // To compare with a large text would cost memory for each choice.
-    if new.capacity() <= 4 << 10 {
-        last.copy_from(new);
-    }
     old.merge_with(|fields| {
         for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
             match value(raw) {
                 None | Some(Value::Null) => {}
-                Some(value) => replace(fields, key, value, ledger),
+                Some(value) if last.raw(key).is_some() => replace(fields, key, value, ledger),
+                Some(value) => insert(fields, key, value, ledger),
             }
         }
     });
+    // To compare with a large text would cost memory for each choice.
+    if new.capacity() <= 4 << 10 {
+        last.copy_from(new);
+    }
 }
 
 /// Merges the value of an unknown delta field into what came before: lists append, objects merge, texts append, of
@@ -82,6 +84,22 @@ pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, le
         None => {
             if ledger.charge(key.len() + NODE + weight(&new)) {
                 fields.insert(key.into(), new);
+            }
+        }
+    }
+}
+
+/// As `replace`, for a key that is probably not there: it is looked for once.
+fn insert(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
+    match fields.entry(key) {
+        Entry::Occupied(mut old) => {
+            if ledger.charge(weight(&new).saturating_sub(weight(old.get()))) {
+                old.insert(new);
+            }
+        }
+        Entry::Vacant(free) => {
+            if ledger.charge(key.len() + NODE + weight(&new)) {
+                free.insert(new);
             }
         }
     }

@@ -4,10 +4,18 @@ use super::end::{Verdict, verdict};
 use super::queue::Item;
 use super::strays::{Kind, error_json};
 use super::{Input, Parser, Source};
-use crate::chunk::{ApiError, Change, Cursor, Step};
+use crate::chunk::{ApiError, Change, Cursor, Refused, Step};
 use crate::event::{Done, Event, Lent};
 use crate::sse::{self, Advance};
 use crate::{Deviation, DeviationSet, Error, Limit};
+
+/// What came of the fast path.
+enum Resumed {
+    Frame(Change),
+    /// It may be a frame for it once more bytes are there.
+    Waiting,
+    Nothing,
+}
 
 impl Parser {
     pub(super) fn lend(&self, item: Item) -> Option<Event<'_>> {
@@ -30,25 +38,27 @@ impl Parser {
     /// Goes on to the next item.
     #[inline]
     pub(super) fn step(&mut self) -> Option<Item> {
-        if core::mem::take(&mut self.is_clear) {
-            if let Some(change) = self.resume() {
-                if self.add(change) {
-                    self.is_clear = true;
-                    self.last = Some(Item::Chunk);
-                    return self.last;
-                }
-            }
-        }
-        self.slow_step()
-    }
-
-    fn slow_step(&mut self) -> Option<Item> {
         if self.is_idle {
             if self.framing.is_waiting() {
                 return None;
             }
             self.is_idle = false;
         }
+        if core::mem::take(&mut self.is_clear) {
+            match self.resume() {
+                Resumed::Frame(change) if self.add(change) => {
+                    self.is_clear = true;
+                    self.last = Some(Item::Chunk);
+                    return self.last;
+                }
+                Resumed::Waiting => return None,
+                Resumed::Frame(_) | Resumed::Nothing => {}
+            }
+        }
+        self.slow_step()
+    }
+
+    fn slow_step(&mut self) -> Option<Item> {
         loop {
             if let Some(item) = self.queue.next() {
                 // An error about the body as a whole is of no frame.
@@ -65,14 +75,17 @@ impl Parser {
                 self.take(step);
             } else if core::mem::take(&mut self.ends_after_frame) {
                 self.bare_marker();
-            } else if let Some(change) = self.resume() {
-                if self.add(change) {
-                    self.is_clear = true;
-                    self.last = Some(Item::Chunk);
-                    return self.last;
-                }
             } else {
-                self.advance()?;
+                match self.resume() {
+                    Resumed::Frame(change) if self.add(change) => {
+                        self.is_clear = true;
+                        self.last = Some(Item::Chunk);
+                        return self.last;
+                    }
+                    Resumed::Frame(_) => {}
+                    Resumed::Waiting => return None,
+                    Resumed::Nothing => self.advance()?,
+                }
             }
         }
     }
@@ -153,19 +166,38 @@ impl Parser {
     }
 
     /// The fast path over all layers: a frame whose bytes are those of the one before but for what may change.
-    fn resume(&mut self) -> Option<Change> {
+    fn resume(&mut self) -> Resumed {
         if self.held.is_some() || self.strays.is_running() {
-            return None;
+            return Resumed::Nothing;
         }
         // The chunk that was lent last may be another one now, also if nothing comes of it.
         self.last = None;
-        let len = self
-            .decoder
-            .resume(self.framing.fresh_data()?, Some(sse::TERMINATOR))?;
-        self.framing.take_frame(len);
-        self.source = Source::Frame;
-        self.cursor = Cursor::over();
-        Some(self.decoder.change())
+        let Some((data, is_all)) = self.framing.fresh_data() else {
+            return Resumed::Nothing;
+        };
+        match self.decoder.resume(data, Some(sse::TERMINATOR)) {
+            Ok(len) => {
+                self.framing.take_frame(len);
+                self.source = Source::Frame;
+                self.cursor = Cursor::over();
+                Resumed::Frame(self.decoder.change())
+            }
+            // It is tried once more when the end of the line is there, and when what follows it is.
+            Err(Refused::Incomplete) if is_all && self.input == Input::Open => {
+                self.source = Source::Nowhere;
+                self.is_clear = true;
+                self.wait();
+                Resumed::Waiting
+            }
+            Err(_) => Resumed::Nothing,
+        }
+    }
+
+    /// There is nothing more to be read now.
+    fn wait(&mut self) {
+        self.is_idle = true;
+        self.decoder.shrink();
+        self.framing.shrink();
     }
 
     /// Goes on to the next text, or to the end. None: nothing is there.
@@ -202,8 +234,7 @@ impl Parser {
                 }
             }
             None if self.input == Input::Open => {
-                self.is_idle = true;
-                self.decoder.shrink();
+                self.wait();
                 let fields = self.framing.fields();
                 if !self.strays.is_open(fields) {
                     return None;

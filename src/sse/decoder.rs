@@ -320,20 +320,23 @@ impl Decoder {
     }
 
     /// What follows the `data: ` of a frame that begins here, if nothing has been read of it: for who can tell at a
-    /// glance where it ends.
-    pub(crate) fn fresh_data(&self) -> Option<&[u8]> {
+    /// glance where it ends. And whether that is all that was fed.
+    pub(crate) fn fresh_data(&self) -> Option<(&[u8], bool)> {
         if self.skipping || self.block.start.is_some() {
             return None;
         }
-        let rest = self.lines.unsearched()?;
+        let rest = self.lines.fresh()?;
         // The line must not be over the limit, and its end must be in sight.
         let longest = self.max_frame_bytes.saturating_add(TERMINATOR.len());
-        rest.get(..longest).unwrap_or(rest).strip_prefix(PREFIX)
+        let sight = rest.get(..longest).unwrap_or(rest);
+        Some((sight.strip_prefix(PREFIX)?, sight.len() == rest.len()))
     }
 
     /// Whether all there is is the head of a line, too short to be looked at.
     pub(crate) fn is_waiting(&mut self) -> bool {
-        self.lines.is_waiting(self.max_frame_bytes.min(1024))
+        let longest = if self.skipping { 0 } else { self.max_frame_bytes };
+        self.lines
+            .is_waiting(self.max_frame_bytes.min(1024), longest)
     }
 
     /// Takes a frame of one line with so many bytes of data: valid UTF-8, without a line end.
@@ -512,7 +515,7 @@ impl Decoder {
     }
 
     /// All was read: large buffers are given back.
-    fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.lines.shrink();
         if !self.block.has_data && self.block.data.capacity() > KEPT_CAPACITY {
             self.block.data = String::new();

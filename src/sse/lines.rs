@@ -160,26 +160,35 @@ impl Lines {
         })
     }
 
-    /// Whether there is nothing to be read but the head of a line, of no more than so many bytes. It costs little.
-    pub(super) fn is_waiting(&mut self, head: usize) -> bool {
+    /// Whether there is nothing to be read but the head of a line, of no more than so many bytes, or of no more than
+    /// `longest` if it begins like one that is kept to its end. It costs little.
+    pub(super) fn is_waiting(&mut self, head: usize, longest: usize) -> bool {
         if self.finished || self.state != State::Line {
             return false;
         }
         let from = self.start.max(self.searched);
         let unsearched = self.bytes.get(from..).unwrap_or_default();
-        let found = memchr::memchr2(b'\n', b'\r', unsearched);
+        let found = match unsearched {
+            // Where each byte comes alone.
+            [byte] => matches!(byte, b'\n' | b'\r').then_some(0),
+            bytes => memchr::memchr2(b'\n', b'\r', bytes),
+        };
         self.searched = from + found.unwrap_or(unsearched.len());
         #[cfg(test)]
         {
             self.examined += (self.searched - from) as u64;
         }
-        found.is_none() && self.bytes.len() - self.start <= head
+        let line = self.bytes.get(self.start..).unwrap_or_default();
+        found.is_none()
+            && (line.len() <= head || line.len() <= longest && line.starts_with(b"data:"))
     }
 
-    /// What has not been read, if a line begins here and nothing of it has been searched.
-    pub(super) fn unsearched(&self) -> Option<&[u8]> {
-        let is_fresh = self.state == State::Line && self.searched <= self.start;
-        self.bytes.get(self.start..).filter(|_| is_fresh)
+    /// What has not been read, if a line begins here, and nothing of it has been searched or its end is in sight.
+    pub(super) fn fresh(&self) -> Option<&[u8]> {
+        let is_fresh = self.searched <= self.start || self.searched < self.bytes.len();
+        self.bytes
+            .get(self.start..)
+            .filter(|_| is_fresh && self.state == State::Line)
     }
 
     /// Takes so many bytes that are known to be lines, the last of them ended by LF.
