@@ -112,9 +112,10 @@ impl ShortText {
             _ => *slot = Some(String::new()),
         }
         let text = core::str::from_utf8(&self.block.0).unwrap_or_default();
-        // That there are sixteen bytes of it is plain here to the compiler.
-        if let (Some(target), Some(text)) = (slot, text.get(..16)) {
-            target.push_str(text);
+        // In words, as it was written: what is written in two pieces cannot be read at once as one.
+        if let (Some(target), Some(head), Some(tail)) = (slot, text.get(..8), text.get(8..16)) {
+            target.push_str(head);
+            target.push_str(tail);
             target.truncate(self.len);
         }
     }
