@@ -1,5 +1,6 @@
 //! What was tolerated: one code for each way in which streams differ from what OpenAI sends.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 mod table;
@@ -124,6 +125,8 @@ impl fmt::Debug for DeviationSet {
 
 /// The deviations met so far, each with a count and the place of the first.
 ///
+/// It allocates once, when the first one is met, and never where none is.
+///
 /// ```
 /// let mut parser = chatwire::Parser::new();
 /// let chunk = r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":""}]}"#;
@@ -133,10 +136,11 @@ impl fmt::Debug for DeviationSet {
 /// assert_eq!(met[0].code, chatwire::Deviation::FinishReasonEmpty);
 /// assert_eq!((met[0].count, met[0].offset), (1, 0));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deviations {
     set: DeviationSet,
-    entries: [Entry; Deviation::ALL.len()],
+    /// None if none was met: a gateway holds thousands of these.
+    entries: Option<Box<[Entry; Deviation::ALL.len()]>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,23 +161,21 @@ pub struct Met {
     pub offset: u64,
 }
 
-impl Default for Deviations {
-    fn default() -> Self {
-        Self {
-            set: DeviationSet::new(),
-            entries: [Entry {
-                count: 0,
-                offset: 0,
-            }; Deviation::ALL.len()],
-        }
-    }
-}
-
 impl Deviations {
     /// Notes each of `set` once, at `offset`.
     pub(crate) fn record(&mut self, set: DeviationSet, offset: u64) {
+        const NONE: Entry = Entry {
+            count: 0,
+            offset: 0,
+        };
+        if set.is_empty() {
+            return;
+        }
+        let entries = self
+            .entries
+            .get_or_insert_with(|| Box::new([NONE; Deviation::ALL.len()]));
         for deviation in set.iter() {
-            if let Some(entry) = self.entries.get_mut(deviation as usize) {
+            if let Some(entry) = entries.get_mut(deviation as usize) {
                 if entry.count == 0 {
                     entry.offset = offset;
                 }
@@ -197,9 +199,9 @@ impl Deviations {
 
     /// Those met, in the order of [`Deviation::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Met> + '_ {
-        Deviation::ALL
+        self.entries
             .iter()
-            .zip(&self.entries)
+            .flat_map(|entries| Deviation::ALL.iter().zip(entries.iter()))
             .filter(|(_, entry)| entry.count > 0)
             .map(|(code, entry)| Met {
                 code: *code,

@@ -334,7 +334,11 @@ impl Decoder {
 
     /// Whether all there is is the head of a line, too short to be looked at.
     pub(crate) fn is_waiting(&mut self) -> bool {
-        let longest = if self.skipping { 0 } else { self.max_frame_bytes };
+        let longest = if self.skipping {
+            0
+        } else {
+            self.max_frame_bytes
+        };
         self.lines
             .is_waiting(self.max_frame_bytes.min(1024), longest)
     }
