@@ -1,6 +1,6 @@
 //! chatwire beside what else reads a Chat Completions stream: checked, timed and counted in one process.
 //!
-//! Without an argument it measures all and writes `results.md` and `results.svg`. `--quick` measures chatwire, glued and
+//! Without an argument it measures all and writes `results.md`, `results.svg`, and what the README shows of them. `--quick` measures chatwire, glued and
 //! usual in 16 KB and 1400-byte reads, in less than a minute. `--json` prints a line for each cell instead of the tables.
 
 mod allocations;
@@ -104,13 +104,28 @@ fn wanted(cut: Cut, is_quick: bool) -> Vec<&'static Pipeline> {
     ALL.iter().filter(is_wanted).collect()
 }
 
+/// Writes what the README shows, between its two marks.
+fn write_readme(path: &Path, results: &Results, date: &str) -> std::io::Result<()> {
+    let readme = std::fs::read_to_string(path)?;
+    let marked = readme
+        .split_once("<!-- speed -->\n")
+        .and_then(|(before, rest)| Some((before, rest.split_once("<!-- /speed -->")?.1)));
+    let Some((before, after)) = marked else {
+        return Err(std::io::Error::other("no marks in the README"));
+    };
+    let speed = table::readme(results, date);
+    let text = format!("{before}<!-- speed -->\n{speed}<!-- /speed -->{after}");
+    std::fs::write(path, text)
+}
+
 fn write(results: &Results) -> ExitCode {
     let date = date::today();
     let page = table::page(results, &date);
     print!("{page}");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let written = std::fs::write(here.join("results.md"), &page)
-        .and_then(|()| std::fs::write(here.join("results.svg"), chart::svg(results, &date)));
+        .and_then(|()| std::fs::write(here.join("results.svg"), chart::svg(results, &date)))
+        .and_then(|()| write_readme(&here.join("../../README.md"), results, &date));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -16,6 +16,22 @@ pub fn page(results: &Results, date: &str) -> String {
     page
 }
 
+/// What the README shows.
+pub fn readme(results: &Results, date: &str) -> String {
+    let mut text = String::new();
+    write_readme(&mut text, results, date).expect("a String takes all");
+    text
+}
+
+fn write_readme(text: &mut String, results: &Results, date: &str) -> Result<(), Error> {
+    writeln!(text, "On {date}, in 16 KB reads:\n")?;
+    writeln!(
+        text,
+        "![How many times as fast](benches/peers/results.svg)\n"
+    )?;
+    write_rows(text, results)
+}
+
 /// Only the table of cells.
 pub fn table(results: &Results) -> String {
     let mut table = String::new();
@@ -65,6 +81,11 @@ fn write_summary(page: &mut String, results: &Results) -> Result<(), Error> {
         page,
         "## In 16 KB reads: ns per payload, and how many times as fast chatwire is\n"
     )?;
+    write_rows(page, results)?;
+    writeln!(page)
+}
+
+fn write_rows(page: &mut String, results: &Results) -> Result<(), Error> {
     writeln!(
         page,
         "| stream | chatwire | best glued | | usual | against glued | against usual |"
@@ -93,7 +114,7 @@ fn write_summary(page: &mut String, results: &Results) -> Result<(), Error> {
             optional(ours.and_then(|ours| Some(usual_ns? / ours)), 2),
         )?;
     }
-    writeln!(page)
+    Ok(())
 }
 
 fn write_large(page: &mut String, results: &Results) -> Result<(), Error> {
