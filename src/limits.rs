@@ -6,31 +6,40 @@
 /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) at its place in the order of events, the part that was too
 /// large is skipped, and the stream goes on.
 ///
-/// Worst case memory of a [`Parser`](crate::Parser): the bytes fed and not yet drained, plus one frame
-/// (twice `max_frame_bytes`: its text, and the line being read), plus one decoded chunk (at most `max_choices` times
-/// `max_tool_calls` small structs and the text of one frame), plus the completion (`max_completion_bytes`).
+/// What a [`Parser`](crate::Parser) holds at worst is [`worst_case_bytes`](Self::worst_case_bytes), beside the bytes that
+/// were fed and not drained. An ordinary stream takes its answer and a few kilobytes; who reads many streams of strangers
+/// lowers the limits:
 ///
 /// ```
 /// let mut limits = chatwire::Limits::default();
-/// limits.max_frame_bytes = 64 * 1024;
-/// assert_eq!(limits.max_choices, 128);
+/// assert!(limits.worst_case_bytes() < 440 << 20);
+/// limits.max_frame_bytes = 256 << 10;
+/// limits.max_completion_bytes = 1 << 20;
+/// limits.max_choices = 1;
+/// assert!(limits.worst_case_bytes() < 11 << 20);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one line, and of the data lines of one frame together. Default 8 MiB: a whole answer with audio fits
-    /// in one frame. No less than 16. A larger frame is skipped up to its blank line, in constant memory. Comments do not count.
+    /// Bytes of one line, and of the data, event name and id of one frame together. Default 8 MiB: a whole answer with
+    /// audio fits in one frame. No less than 16. A larger frame is skipped up to its blank line, in constant memory.
+    /// Comments do not count. At worst 24 times as much is held: the line that is read, the frame, the last event ID, a
+    /// run of bare lines and the chunk, each in a buffer that grew by doubling, and for unknown fields their places.
     pub max_frame_bytes: usize,
-    /// Bytes of text and unknown fields kept in the completion (an unknown field counts 32 bytes for each value in it
-    /// beside its text). Default 64 MiB. Over it chunks are still handed out, the completion stops growing, and a tool
-    /// call whose text was cut never completes.
+    /// Bytes of text and unknown fields kept in the completion. Default 64 MiB. Over it chunks are still handed out, the
+    /// completion stops growing, and a tool call whose text was cut never completes. Values in unknown fields count as what
+    /// they take: 32 bytes, for an object 640 more, for each of its fields 112 more. What replaces something counts by what
+    /// it is more. At worst three times as much is held: a text that grew by doubling, while it is copied.
     pub max_completion_bytes: usize,
-    /// Choices in one chunk and in the completion. Default 128, which is OpenAI's upper bound for `n`.
+    /// Choices in one chunk and in the completion. Default 128, which is OpenAI's upper bound for `n`. Each takes at worst
+    /// 16 KiB beside its texts.
     pub max_choices: usize,
-    /// Tool calls in one choice, in one delta and in the completion. Default 128, OpenAI's bound for `tools`.
+    /// Tool calls in one choice, in one delta and in the completion. Default 128, OpenAI's bound for `tools`. Each takes at
+    /// worst 3 KiB beside its texts.
     pub max_tool_calls: usize,
     /// Nesting of arrays and objects in a payload, and in the arguments of a tool call. Default 128, where most JSON
-    /// readers give up; no more than 512. Only the field that is deeper is lost; it is skipped without recursion.
+    /// readers give up; no more than 512. Only the field that is deeper is lost; it is skipped without recursion, with a
+    /// bit for each level of it.
     pub max_depth: usize,
 }
 
@@ -47,6 +56,29 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// No parser with these limits holds more bytes on the heap than this, whatever a server sends: 24 x `max_frame_bytes`
+    /// + 3 x `max_completion_bytes` + `max_choices` x (16 KiB + 3 KiB x `max_tool_calls`) + 1 MiB.
+    ///
+    /// Beside it there are the bytes fed and not drained, which count up to three times: their buffer grows by doubling.
+    ///
+    /// ```
+    /// let limits = chatwire::Limits::default();
+    /// assert_eq!(limits.worst_case_bytes() >> 20, 24 * 8 + 3 * 64 + 2 + 48 + 1);
+    /// ```
+    #[must_use]
+    pub const fn worst_case_bytes(&self) -> usize {
+        let calls = self.max_tool_calls.saturating_mul(3 << 10);
+        let choices = self
+            .max_choices
+            .saturating_mul(calls.saturating_add(16 << 10));
+        let frame = self.max_frame_bytes.saturating_mul(24);
+        let completion = self.max_completion_bytes.saturating_mul(3);
+        frame
+            .saturating_add(completion)
+            .saturating_add(choices)
+            .saturating_add(1 << 20)
+    }
+
     /// No limit at all, for input that is already in memory as a whole.
     pub(crate) const NONE: Self = Self {
         max_frame_bytes: usize::MAX,

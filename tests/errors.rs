@@ -165,6 +165,29 @@ fn no_error_shows_text_of_the_stream() {
 }
 
 #[test]
+fn an_error_object_of_thousands_of_values_is_told_as_its_text() {
+    for (values, is_told_in_words) in [(5_000, true), (20_000, false)] {
+        let list = format!("[{}0]", "0,".repeat(values));
+        let object = format!(r#"{{"message":"m","code":429,"x":{list}}}"#);
+        for stream in [format!("data: {{\"error\":{object}}}\n\n"), format!("data: {{\"choices\":[{{\"error\":{object}}}]}}\n\n"), format!("error: {object}\n")] {
+            let api = errors(Options::default(), stream.as_bytes()).remove(0).into_api().unwrap();
+            assert_eq!((api.message == "m", api.message == object), (is_told_in_words, !is_told_in_words), "{:.80}", stream);
+            assert_eq!(api.status, is_told_in_words.then_some(429));
+        }
+        // What is not the error itself is left out; what is beside the message and may be long is not.
+        let long = "l".repeat(2 << 20);
+        for fields in [format!(r#""object":"error","x":{list},"message":"{long}""#), format!(r#""code":500,"msg":"{long}","x":{list}"#)] {
+            let api = errors(Options::default(), format!("data: {{{fields}}}\n\n").as_bytes()).remove(0).into_api().unwrap();
+            assert_eq!(api.message, long);
+            assert_eq!(api.extra.get("x").is_some(), is_told_in_words);
+        }
+        // A list is no error, whatever its length.
+        let told = errors(Options::default(), format!("data: {{\"error\":{list},\"choices\":[]}}\n\ndata: [DONE]\n\n").as_bytes());
+        assert!(told.is_empty(), "{told:?}");
+    }
+}
+
+#[test]
 fn an_error_is_one_pointer_and_may_go_to_another_thread() {
     fn is_static<T: Send + Sync + Unpin + std::error::Error + 'static>() {}
     is_static::<Error>();

@@ -84,6 +84,45 @@ fn the_data_lines_of_a_frame_count_together() {
 }
 
 #[test]
+fn data_event_name_and_id_of_a_frame_count_together() {
+    let json = r#"{"choices":[{"delta":{"content":"b"}}]}"#;
+    for lines in [["event: ", "id: ", "data: "], ["data: ", "id: ", "event: "], ["id: ", "data: ", "event: "]] {
+        // What is replaced does not count; what was sent with an earlier frame does not either.
+        let (id, event) = ("i".repeat(30), "e".repeat(20));
+        let line = |name: &str| match name {
+            "id: " => format!("id: {}\nid: {id}\n", "j".repeat(40)),
+            "event: " => format!("event: {event}\n"),
+            _ => format!("data: {json}\n"),
+        };
+        let stream = format!("id: {}\n{A}{}\n{A}", "k".repeat(20), lines.map(line).concat());
+        let total = json.len() + 50;
+        for (max, text) in [(total, "aba"), (total - 1, "aa")] {
+            let options = limited(|limits| limits.max_frame_bytes = max);
+            for_each_cut(stream.as_bytes(), |how, pieces| {
+                let outcome = read_with(options, pieces, End::Finish);
+                assert_eq!(outcome.completion.text(), text, "{lines:?}, {max}: {how}");
+                assert_eq!(said(&outcome).iter().filter(|said| said.starts_with("max_frame_bytes")).count(), usize::from(text == "aa"));
+            });
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_count_as_the_text_they_become() {
+    // A bad byte is three bytes of text.
+    for (head, tail, beside) in [("data: {\"", "\":[],\"choices\":[]}\n\n", 19), ("data: 1\nid: ", "\n\n", 1), ("data: 1\nevent: ", "\n\n", 1), ("{\"", "\":0}\n\n", 6)] {
+        for bad in 1..=40 {
+            let stream = [head.as_bytes(), &vec![0xff; bad], tail.as_bytes(), A.as_bytes()].concat();
+            let outcome = read_with(limited(|limits| limits.max_frame_bytes = 75), [&stream[..]], End::Finish);
+            let decoded = beside + 3 * bad;
+            let is_over = said(&outcome).contains(&"max_frame_bytes 0".to_owned());
+            assert_eq!(outcome.completion.text(), "a", "{head}: {bad}");
+            assert_eq!(is_over, decoded > 75, "{head}: {bad}: {decoded}: {:?}", said(&outcome));
+        }
+    }
+}
+
+#[test]
 fn a_comment_of_any_length_is_no_error() {
     let long = format!(":{}", "x".repeat(500));
     let stream = format!("{long}\n{long}\r\n{A}{long}\n{}{long}\n\n{DONE}{long}", &A[..A.len() - 1]);
@@ -158,7 +197,7 @@ fn a_call_whose_text_was_cut_never_completes() {
 }
 
 /// Chunks that add something long to the completion: `@` is the text.
-const GROWTH: [&str; 22] = [
+const GROWTH: [&str; 31] = [
     r#"{"choices":[{"delta":{"content":"@"}}]}"#,
     r#"{"choices":[{"delta":{"refusal":"@"}}]}"#,
     r#"{"choices":[{"delta":{"reasoning":"@"}}]}"#,
@@ -181,6 +220,15 @@ const GROWTH: [&str; 22] = [
     r#"{"choices":[{"delta":{},"finish_reason":"@"}]}"#,
     r#"{"choices":[{"delta":{},"@":1}]}"#,
     r#"{"choices":[],"@":1}"#,
+    r#"{"choices":[],"id":"@"}"#,
+    r#"{"choices":[],"model":"@"}"#,
+    r#"{"choices":[],"service_tier":"@"}"#,
+    r#"{"choices":[],"system_fingerprint":"@"}"#,
+    r#"{"choices":[],"moderation":{"@":1}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"@":1}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"x":"@"}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"prompt_tokens_details":{"x":"@"}}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"completion_tokens_details":{"@":1}}}"#,
 ];
 
 #[test]
@@ -207,9 +255,60 @@ fn what_is_replaced_in_the_completion_counts_once() {
         r#"{"choices":[],"moderation":{"input":{"flagged":false}}}"#,
     ] {
         let stream = frame(chunk).repeat(100);
-        let outcome = read_limited(&stream, |limits| limits.max_completion_bytes = 1_000);
+        let outcome = read_limited(&stream, |limits| limits.max_completion_bytes = 2_000);
         assert!(said(&outcome)[..100].iter().all(|said| said.starts_with("chunk")), "{chunk}");
     }
+}
+
+/// Chunks that put `@` in the place of what was there.
+const REPLACED: [&str; 9] = [
+    r#"{"choices":[],"model":"@"}"#,
+    r#"{"choices":[],"service_tier":"@"}"#,
+    r#"{"choices":[],"system_fingerprint":"@"}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"x":"@"}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"prompt_tokens_details":{"x":"@"}}}"#,
+    r#"{"choices":[],"usage":{"total_tokens":1,"completion_tokens_details":{"x":"@"}}}"#,
+    r#"{"choices":[],"x":["@"]}"#,
+    r#"{"choices":[{"delta":{"x":{"type":"@"}}}]}"#,
+    r#"{"choices":[{"finish_reason":"@"}]}"#,
+];
+
+#[test]
+fn what_was_replaced_counts_no_longer() {
+    let (long, short) = ("x".repeat(1_000), "y");
+    for chunk in REPLACED {
+        let pair = frame(&chunk.replace('@', &long)) + &frame(&chunk.replace('@', short));
+        let outcome = read_limited(&(pair.repeat(10) + A), |limits| limits.max_completion_bytes = 3_000);
+        assert_eq!(said(&outcome).iter().filter(|said| said.starts_with("max")).count(), 0, "{chunk}: {:?}", said(&outcome));
+        let json = serde_json::to_string(&outcome.completion).unwrap();
+        assert!(json.contains("\"y\"") && !json.contains(&long), "{chunk}: {json}");
+        // What is given back is no more than what was taken.
+        let full = pair.repeat(10) + &delta(&format!("\"content\":\"{}\"", "x".repeat(3_000)));
+        let outcome = read_limited(&full, |limits| limits.max_completion_bytes = 3_000);
+        assert_eq!(outcome.completion.text(), "", "{chunk}");
+    }
+}
+
+#[test]
+fn an_object_that_fills_and_empties_gives_back_what_it_took() {
+    let fill = delta(r#""x":{}"#) + &delta(r#""x":{"a":1,"b":[2]}"#) + &delta(r#""x":{"a":{},"b":"3"}"#) + &delta(r#""x":7"#);
+    let text = "x".repeat(2_000);
+    let outcome = read_limited(&(fill.repeat(100) + &delta(&format!("\"content\":\"{text}\""))), |limits| limits.max_completion_bytes = 4_000);
+    assert_eq!(outcome.completion.text(), text);
+    let over = read_limited(&(fill.repeat(100) + &delta(&format!("\"content\":\"{}\"", text.repeat(2)))), |limits| limits.max_completion_bytes = 4_000);
+    assert_eq!(over.completion.text(), "");
+}
+
+#[test]
+fn the_counts_of_a_usage_are_kept_when_its_fields_are_too_much() {
+    let usage = |n: usize| frame(&format!(r#"{{"choices":[],"usage":{{"total_tokens":{n},"x":"{}","prompt_tokens_details":{{"cached_tokens":{n},"y":1}},"completion_tokens_details":{{"reasoning_tokens":{n},"z":1}}}}}}"#, "x".repeat(n)));
+    let outcome = read_limited(&(usage(5) + &usage(2_000) + &usage(7)), |limits| limits.max_completion_bytes = 1_000);
+    let told: Vec<_> = said(&outcome).into_iter().filter(|said| said.starts_with("max")).collect();
+    assert_eq!(told, [format!("max_completion_bytes {}", usage(5).len())]);
+    let usages: Vec<_> = outcome.items.iter().filter_map(|item| if let Ok(Event::UsageFrame(usage)) = item { Some(serde_json::to_string(&**usage).unwrap().len()) } else { None }).collect();
+    assert!(usages[1] > 2_000, "the event has all: {usages:?}");
+    let json = serde_json::to_string(&outcome.completion.usage).unwrap();
+    assert!(json.starts_with(r#"{"total_tokens":7,"prompt_tokens_details":{"cached_tokens":7"#) && json.contains(r#""reasoning_tokens":7"#), "{json}");
 }
 
 #[test]

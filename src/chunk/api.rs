@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::context::Found;
 use super::json::value;
 use super::lenient::{count_in, text_of};
+use super::weight::{FIELD, HEAVY, is_heavy, overhead};
 use super::{Chunk, Decoder, Extra, Payload};
 
 /// An error that the server sent in the stream.
@@ -23,7 +24,8 @@ use super::{Chunk, Decoder, Extra, Payload};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApiError {
-    /// What the server says. Where it says nothing in words: its error object, as JSON.
+    /// What the server says. Where it says nothing in words, or its error object has thousands of values: that object, as
+    /// JSON.
     pub message: String,
     /// The error's code, as text also where the wire has a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +66,10 @@ impl ApiError {
 
     /// The error in the text of an error object.
     pub(crate) fn from_json(json: &str) -> Option<Self> {
+        if is_heavy(json) {
+            // What is so much and no object says nothing.
+            return json.starts_with('{').then(|| Self::from_text(json));
+        }
         Self::from_value(value(json)?)
     }
 
@@ -147,9 +153,10 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
     if !(found.hints.any_at_all() || is_error_object || is_error_event) {
         return None;
     }
-    let get = |key| chunk.extra.get(key);
-    let beside_an_answer = get("error")
-        .and_then(ApiError::from_value)
+    let raw = |key| chunk.extra.raw(key);
+    let get = |key| raw(key).filter(|raw| !is_heavy(raw)).and_then(value);
+    let beside_an_answer = raw("error")
+        .and_then(ApiError::from_json)
         .or_else(|| base_resp(get("base_resp")?))
         .or_else(|| {
             get("error_msg")
@@ -165,7 +172,7 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
             chunk
                 .choices
                 .iter()
-                .find_map(|choice| ApiError::from_value(choice.extra.get("error")?))
+                .find_map(|choice| ApiError::from_json(choice.extra.raw("error")?))
         })
         .or_else(|| ApiError::from_json(found.skipped_error.as_ref()?.as_str()))
         .or_else(|| ApiError::from_value(get("x_groq")?.get_mut("error")?.take()));
@@ -179,7 +186,7 @@ pub(super) fn find(chunk: &Chunk, found: &Found, is_error_event: bool) -> Option
         return beside_usage;
     }
     if is_error_object || is_error_event || get("type").is_some_and(|r#type| r#type == "error") {
-        let fields = chunk.extra.clone().into_map();
+        let fields = light_fields(chunk);
         return ApiError::from_value(Value::Object(fields))
             .or_else(|| Some(ApiError::from_text("error")));
     }
@@ -227,9 +234,19 @@ fn detail(value: Value) -> Option<ApiError> {
 
 /// `code` other than 0 with a `message` or `msg`, and nothing else.
 fn coded_message(chunk: &Chunk, code: &Value) -> Option<ApiError> {
-    let fields = chunk.extra.clone().into_map();
+    let fields = light_fields(chunk);
     let message = words(&fields, "message").or_else(|| words(&fields, "msg"))?;
     is_something(code).then(|| ApiError::with(message, fields))
+}
+
+/// The unknown fields of a chunk, but for those of thousands of values.
+fn light_fields(chunk: &Chunk) -> Map<String, Value> {
+    let mut left = HEAVY;
+    let fields = chunk.extra.entries().filter_map(|(key, raw)| {
+        left = left.checked_sub(FIELD + overhead(raw))?;
+        Some((key.to_owned(), value(raw)?))
+    });
+    fields.collect()
 }
 
 fn first(list: Value) -> Option<Value> {

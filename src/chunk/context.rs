@@ -8,7 +8,7 @@ use core::cell::Cell;
 use super::RawJson;
 use super::json::Halves;
 use super::lenient::SMALL;
-use super::types::{Choice, Delta, Skipped, ToolCallDelta, Usage};
+use super::types::{Choice, Delta, FinishReason, Skipped, ToolCallDelta, Usage};
 use crate::{Deviation, DeviationSet, Limits};
 
 /// What the fields of one value share.
@@ -76,15 +76,19 @@ impl Spare {
         self.choices.reserve_exact(1);
         self.choices.extend(choice.filter(|choice| {
             let Delta {
+                role,
                 content,
                 refusal,
                 reasoning_content,
                 tool_calls,
+                function_call,
                 ..
             } = &choice.delta;
-            [content, refusal, reasoning_content]
+            [role, content, refusal, reasoning_content]
                 .into_iter()
                 .all(is_small)
+                && function_call.is_none()
+                && !matches!(&choice.finish_reason, Some(FinishReason::Other(text)) if text.len() > SMALL)
                 && choice.message.is_none()
                 && choice.logprobs.is_none()
                 && choice.delta.audio.is_none()

@@ -17,6 +17,8 @@ use super::types::Chunk;
 use crate::{Deviation, DeviationSet, Error, Limit, Limits};
 
 const KEPT_CAPACITY: usize = 64 << 10;
+/// The buffers of a chunk of more choices and tool calls than this are not used again.
+const MANY_PARTS: usize = 64;
 
 /// Decodes payloads. It keeps one [`Chunk`] and reads each into it, reusing its buffers; it keeps nothing else from one
 /// payload to the next.
@@ -288,7 +290,10 @@ impl Decoder {
         let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
             reader.skip().map_err(|_| reader.fault())?;
-            let step = match value(text.get(at..reader.at()).unwrap_or_default()) {
+            let raw = text.get(at..reader.at()).unwrap_or_default();
+            // Only a string says anything.
+            let string = raw.starts_with('"').then(|| value(raw)).flatten();
+            let step = match string {
                 Some(Value::String(message)) if is_error_event && !message.is_empty() => {
                     Step::Api(Box::new(ApiError::from_text(&message)))
                 }
@@ -298,6 +303,10 @@ impl Decoder {
         }
         if let Some(template) = &mut self.template {
             template.forget();
+        }
+        if self.chunk.parts() > MANY_PARTS {
+            // Each of them keeps some small buffers, and they would add up from chunk to chunk.
+            (self.chunk, self.spare) = (Chunk::default(), Spare::default());
         }
         let mut cx = Cx::new(&halves, &self.limits, &mut self.spare);
         let mut is_object = false;

@@ -24,7 +24,7 @@ use super::raw::capture;
 /// assert_eq!(chunk.extra.keys().collect::<Vec<_>>(), ["cost", "provider"]);
 /// # Ok::<(), chatwire::Error>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Extra(Repr);
 
 #[derive(Clone)]
@@ -35,9 +35,9 @@ enum Repr {
     Map(Map<String, Value>),
 }
 
-impl Default for Repr {
+impl Default for Extra {
     fn default() -> Self {
-        Self::Text(Fields::default())
+        Self::new()
     }
 }
 
@@ -65,6 +65,13 @@ impl Fields {
 }
 
 impl Extra {
+    pub(crate) const fn new() -> Self {
+        Self(Repr::Text(Fields {
+            text: String::new(),
+            ends: Vec::new(),
+        }))
+    }
+
     /// The value of a field, decoded; none if there is no such field.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Value> {
@@ -164,8 +171,18 @@ impl Extra {
     /// How much it keeps.
     pub(crate) fn capacity(&self) -> usize {
         match &self.0 {
-            Repr::Text(fields) => fields.text.capacity() + fields.ends.capacity(),
+            Repr::Text(Fields { text, ends }) => {
+                text.capacity() + ends.capacity() * size_of::<(usize, usize)>()
+            }
             Repr::Map(_) => usize::MAX,
+        }
+    }
+
+    /// How much a copy of it keeps; of what came from no text that is not known.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.0 {
+            Repr::Text(Fields { text, ends }) => text.len() + size_of_val(&ends[..]),
+            Repr::Map(_) => 0,
         }
     }
 

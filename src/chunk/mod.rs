@@ -30,6 +30,7 @@ mod sequence;
 mod template;
 mod transcode;
 mod types;
+mod weight;
 
 pub use api::ApiError;
 pub use decoder::{Decoder, Payload, Payloads};
@@ -42,6 +43,7 @@ pub use types::{
 };
 
 pub(crate) use decoder::Step;
-pub(crate) use json::{Halves, SyntaxError, container, plain_end, unescaped, value};
+pub(crate) use json::{Halves, MAX_DEPTH, SyntaxError, container, plain_end, unescaped, value};
 pub(crate) use sequence::Cursor;
 pub(crate) use template::{Change, Refused};
+pub(crate) use weight::{FIELD, OBJECT, overhead};

@@ -330,6 +330,55 @@ impl Usage {
         self.counts().iter().all(|count| count.unwrap_or(0) == 0)
     }
 
+    /// About how many bytes it takes beside the counts.
+    pub(crate) fn weight(&self) -> usize {
+        self.extras().map(Extra::weight).sum()
+    }
+
+    /// Whether it says the same in the same words.
+    pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+        self.extras()
+            .zip(other.extras())
+            .all(|(one, another)| one.is_same_text(another))
+            && self.without_extra() == other.without_extra()
+    }
+
+    /// Its own unknown fields and those of its details.
+    fn extras(&self) -> impl Iterator<Item = &Extra> {
+        const NONE: &Extra = &Extra::new();
+        let prompt = self.prompt_tokens_details.as_ref();
+        let completion = self.completion_tokens_details.as_ref();
+        [
+            &self.extra,
+            prompt.map_or(NONE, |details| &details.extra),
+            completion.map_or(NONE, |details| &details.extra),
+        ]
+        .into_iter()
+    }
+
+    /// The counts alone.
+    pub(crate) fn without_extra(&self) -> Self {
+        let mut counts = Self {
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            total_tokens: self.total_tokens,
+            ..Self::default()
+        };
+        if let Some(details) = &self.prompt_tokens_details {
+            counts.prompt_tokens_details = Some(PromptTokensDetails {
+                extra: Extra::default(),
+                ..*details
+            });
+        }
+        if let Some(details) = &self.completion_tokens_details {
+            counts.completion_tokens_details = Some(CompletionTokensDetails {
+                extra: Extra::default(),
+                ..*details
+            });
+        }
+        counts
+    }
+
     fn counts(&self) -> [Option<u64>; 3] {
         [
             self.prompt_tokens,
@@ -552,6 +601,16 @@ fn is_empty(text: &Option<String>) -> bool {
 }
 
 impl Chunk {
+    /// How many choices and tool calls there are.
+    pub(super) fn parts(&self) -> usize {
+        let parts = |choice: &Choice| {
+            let message = choice.message.as_ref();
+            let in_message = message.map_or(0, |message| message.tool_calls.len());
+            1 + choice.delta.tool_calls.len() + in_message
+        };
+        self.choices.iter().map(parts).sum()
+    }
+
     /// The text that this chunk adds to choice 0, never to others; empty if none.
     ///
     /// ```

@@ -9,7 +9,7 @@ use super::ledger::{Ledger, filled};
 use super::merge::{Moderation, keep_last, merge_fields};
 use super::tools::Tools;
 use super::types::{ChatCompletion, Choice, Message, ToolCall};
-use crate::chunk::{self, Change, Chunk, Delta, Extra, Usage};
+use crate::chunk::{self, Change, Chunk, Delta, Extra, MAX_DEPTH, Usage};
 use crate::{Deviation, DeviationSet, Limit, Limits};
 
 /// Adds up chunks to a [`ChatCompletion`].
@@ -110,7 +110,8 @@ impl Accumulator {
 
     /// An accumulator with these limits: of [`Limits`], all but that of the frame count here.
     #[must_use]
-    pub fn with_limits(limits: Limits) -> Self {
+    pub fn with_limits(mut limits: Limits) -> Self {
+        limits.max_depth = limits.max_depth.min(MAX_DEPTH);
         Self {
             completion: ChatCompletion::default(),
             states: Vec::new(),
@@ -119,6 +120,7 @@ impl Accumulator {
                 deviations: DeviationSet::new(),
                 max_tool_calls: limits.max_tool_calls,
                 max_depth: limits.max_depth,
+                max_bytes: limits.max_completion_bytes,
                 left: limits.max_completion_bytes,
                 is_full: false,
             },
@@ -432,8 +434,16 @@ impl Accumulator {
             Some(old) if new.is_zero() && !old.is_zero() => {
                 self.ledger.note(Deviation::UsageZeroed)
             }
-            Some(old) if old == new => {}
-            old => *old = Some(new.clone()),
+            Some(old) if old.is_same_text(new) => {}
+            old => {
+                // Counts cost nothing; what else is in it may be too much.
+                let weight = old.as_ref().map_or(0, Usage::weight);
+                *old = Some(if self.ledger.exchange(weight, new.weight()) {
+                    new.clone()
+                } else {
+                    new.without_extra()
+                });
+            }
         }
     }
 }

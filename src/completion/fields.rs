@@ -15,8 +15,7 @@ pub(super) fn finish_reason(
         Some(old) if old == new => {}
         Some(old) => {
             ledger.note(Deviation::FinishReasonChanged);
-            let growth = weight_of(new).saturating_sub(weight_of(old));
-            if *new != FinishReason::Stop && (growth == 0 || ledger.charge(growth)) {
+            if *new != FinishReason::Stop && ledger.exchange(weight_of(old), weight_of(new)) {
                 *old = new.clone();
             }
         }

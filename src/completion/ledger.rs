@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 
-use crate::chunk::Halves;
+use serde_json::Value;
+
+use crate::chunk::{Halves, overhead, value};
 use crate::{Deviation, DeviationSet};
 
 /// What is to be known, and noted, about the stream.
@@ -11,6 +13,7 @@ pub(super) struct Ledger {
     pub(super) deviations: DeviationSet,
     pub(super) max_tool_calls: usize,
     pub(super) max_depth: usize,
+    pub(super) max_bytes: usize,
     /// How many more bytes the completion may grow by.
     pub(super) left: usize,
     /// It would have grown by more: it grows no further.
@@ -27,6 +30,25 @@ impl Ledger {
         !self.is_full
     }
 
+    /// Whether what takes `old` bytes may be replaced by what takes `new`: what it takes more counts, what it takes less
+    /// counts no longer. What takes no more may always.
+    pub(super) fn exchange(&mut self, old: usize, new: usize) -> bool {
+        if new > old {
+            return self.charge(new - old);
+        }
+        self.left = self.left.saturating_add(old - new).min(self.max_bytes);
+        true
+    }
+
+    /// Decodes a value, if the completion could ever hold it: a text may become hundreds of times as large.
+    pub(super) fn decode(&mut self, raw: &str) -> Option<Value> {
+        if raw.len().saturating_add(overhead(raw)) > self.max_bytes {
+            self.is_full = true;
+            return None;
+        }
+        value(raw)
+    }
+
     /// A text of which the first counts that is not empty.
     pub(super) fn keep_first(&mut self, old: &mut Option<String>, new: &Option<String>) {
         if old.is_none() {
@@ -39,10 +61,11 @@ impl Ledger {
     /// A text of which the last counts that is not empty.
     pub(super) fn keep_last(&mut self, old: &mut Option<String>, new: &Option<String>) {
         let len = old.as_ref().map_or(0, String::len);
-        if filled(new).is_some_and(|new| {
-            old.as_deref() != Some(new) && self.charge(new.len().saturating_sub(len))
-        }) {
-            old.clone_from(new);
+        if let Some(new) = filled(new).filter(|new| old.as_deref() != Some(new)) {
+            if self.exchange(len, new.len()) {
+                // Not into the old buffer: it may be larger.
+                *old = Some(new.into());
+            }
         }
     }
 

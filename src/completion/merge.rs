@@ -7,11 +7,11 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::ledger::Ledger;
-use crate::chunk::{Extra, RawJson, value};
+use crate::chunk::{Extra, FIELD, OBJECT, RawJson};
 
 /// Texts under these keys name something and do not carry anything: they are not appended.
 const NAMES: [&str; 6] = ["id", "type", "role", "name", "channel", "format"];
-/// About what a value takes beside its text.
+/// What a value in a list takes beside its text.
 const NODE: usize = 32;
 
 /// The unknown fields of a delta.
@@ -21,7 +21,7 @@ pub(super) fn merge_fields(old: &mut Extra, new: &Extra, ledger: &mut Ledger) {
     }
     old.merge_with(|fields| {
         for (key, raw) in new.entries() {
-            if let Some(value) = value(raw) {
+            if let Some(value) = ledger.decode(raw) {
                 merge(fields, key, value, ledger);
             }
         }
@@ -35,7 +35,7 @@ pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: 
     }
     old.merge_with(|fields| {
         for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
-            match value(raw) {
+            match ledger.decode(raw) {
                 None | Some(Value::Null) => {}
                 Some(value) if last.raw(key).is_some() => replace(fields, key, value, ledger),
                 Some(value) => insert(fields, key, value, ledger),
@@ -77,12 +77,12 @@ fn merge(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Le
 pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
     match fields.get_mut(key) {
         Some(old) => {
-            if ledger.charge(weight(&new).saturating_sub(weight(old))) {
+            if ledger.exchange(weight(old), weight(&new)) {
                 *old = new;
             }
         }
         None => {
-            if ledger.charge(key.len() + NODE + weight(&new)) {
+            if ledger.charge(key.len() + FIELD + weight(&new)) {
                 fields.insert(key.into(), new);
             }
         }
@@ -93,12 +93,12 @@ pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, le
 fn insert(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
     match fields.entry(key) {
         Entry::Occupied(mut old) => {
-            if ledger.charge(weight(&new).saturating_sub(weight(old.get()))) {
+            if ledger.exchange(weight(old.get()), weight(&new)) {
                 old.insert(new);
             }
         }
         Entry::Vacant(free) => {
-            if ledger.charge(key.len() + NODE + weight(&new)) {
+            if ledger.charge(key.len() + FIELD + weight(&new)) {
                 free.insert(new);
             }
         }
@@ -110,10 +110,13 @@ fn weight(value: &Value) -> usize {
     NODE + match value {
         Value::String(text) => text.len(),
         Value::Array(list) => list.iter().map(weight).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| key.len() + NODE + weight(value))
-            .sum(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            OBJECT
+                + fields
+                    .map(|(key, value)| key.len() + FIELD + weight(value))
+                    .sum::<usize>()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
@@ -133,24 +136,25 @@ impl Moderation {
         if self.last == new.as_str() {
             return;
         }
-        self.last.clear();
-        self.last.push_str(new.as_str());
-        let fields = match value(new.as_str()) {
+        self.last = new.as_str().into();
+        let fields = match ledger.decode(new.as_str()) {
             Some(Value::Object(fields)) => fields,
             _ => Map::new(),
         };
+        let keys: usize = fields.keys().map(|key| key.len() + FIELD).sum();
         match old {
             // Only new keys: the text is appended.
             Some(old)
                 if !fields.is_empty() && fields.keys().all(|key| !self.keys.contains(key)) =>
             {
-                if ledger.charge(new.as_str().len()) {
-                    old.append_members(new);
+                if !ledger.charge(new.as_str().len() + keys) {
+                    return;
                 }
+                old.append_members(new);
             }
             // The whole is written anew, and counts anew: so this cannot cost more than the limit allows.
             Some(old) => {
-                let Some(Value::Object(mut merged)) = value(old.as_str()) else {
+                let Some(Value::Object(mut merged)) = ledger.decode(old.as_str()) else {
                     return;
                 };
                 merged.extend(
@@ -160,14 +164,16 @@ impl Moderation {
                         .filter(|(_, value)| !value.is_null()),
                 );
                 let merged = RawJson::from(&Value::Object(merged));
-                if ledger.charge(merged.as_str().len()) {
-                    *old = merged;
+                if !ledger.charge(merged.as_str().len() + keys) {
+                    return;
                 }
+                *old = merged;
             }
             None => {
-                if ledger.charge(new.as_str().len()) {
-                    *old = Some(new.clone());
+                if !ledger.charge(new.as_str().len() + keys) {
+                    return;
                 }
+                *old = Some(new.clone());
             }
         }
         self.keys.extend(fields.into_iter().map(|(key, _)| key));

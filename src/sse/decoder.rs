@@ -314,7 +314,8 @@ impl Decoder {
             return None;
         }
         self.stray.clear();
-        push_decoded(&mut self.stray, line.get(..HEAD).unwrap_or(line));
+        let head = line.get(..HEAD).unwrap_or(line);
+        push_decoded(&mut self.stray, head, usize::MAX);
         self.stray_range = span.range();
         Some(self.stray())
     }
@@ -362,6 +363,7 @@ impl Decoder {
         if self.dispatched.take().is_some() {
             self.block.data.clear();
         }
+        clear(&mut self.stray);
         loop {
             match self.lines.next_line() {
                 Some(Line::Whole(span)) => {
@@ -434,24 +436,24 @@ impl Decoder {
             }
             None => (line, &[][..]),
         };
-        let block = &mut self.block;
+        let (block, max) = (&mut self.block, self.max_frame_bytes);
         let is_valid = match name {
             b"data" => {
                 if block.has_data {
                     block.data.push('\n');
                 }
                 block.has_data = true;
-                push_decoded(&mut block.data, value)
+                push_decoded(&mut block.data, value, max)
             }
             b"event" => {
                 block.event.clear();
-                push_decoded(&mut block.event, value)
+                push_decoded(&mut block.event, value, max)
             }
             b"id" => {
                 if memchr::memchr(0, value).is_none() {
                     block.id.clear();
                     block.has_id = true;
-                    push_decoded(&mut block.id, value)
+                    push_decoded(&mut block.id, value, max)
                 } else {
                     true
                 }
@@ -465,7 +467,10 @@ impl Decoder {
                     return None;
                 }
                 self.stray.clear();
-                self.stray_is_invalid = !push_decoded(&mut self.stray, line);
+                self.stray_is_invalid = !push_decoded(&mut self.stray, line, max);
+                if self.stray.len() > max {
+                    return Some(self.too_large_line(span));
+                }
                 self.stray_range = span.range();
                 return Some(Advance::Stray);
             }
@@ -473,7 +478,7 @@ impl Decoder {
         block.is_invalid |= !is_valid;
         self.fields += 1;
         let start = *block.start.get_or_insert(span.offset);
-        if block.data.len() > self.max_frame_bytes {
+        if block.data.len() + block.event.len() + block.id.len() > max {
             return Some(self.too_large(start, false));
         }
         None
@@ -486,7 +491,8 @@ impl Decoder {
             core::mem::swap(&mut self.id, &mut block.id);
         }
         core::mem::swap(&mut self.event, &mut block.event);
-        block.event.clear();
+        clear(&mut block.event);
+        clear(&mut block.id);
         let start = block.start.take();
         let has_data = core::mem::take(&mut block.has_data);
         let is_invalid = core::mem::take(&mut block.is_invalid);
@@ -506,7 +512,8 @@ impl Decoder {
         // A field that is too large is a field all the same.
         self.fields += u64::from(!is_stray && !line.starts_with(b"error"));
         self.stray.clear();
-        push_decoded(&mut self.stray, line.get(..HEAD).unwrap_or(line));
+        let head = line.get(..HEAD).unwrap_or(line);
+        push_decoded(&mut self.stray, head, usize::MAX);
         self.stray_range = span.offset..span.offset + self.max_frame_bytes as u64;
         self.too_large(span.offset, is_stray)
     }
@@ -530,10 +537,10 @@ impl Decoder {
 impl Block {
     fn clear(&mut self) {
         self.start = None;
-        self.event.clear();
+        clear(&mut self.event);
         self.data.clear();
         self.has_data = false;
-        self.id.clear();
+        clear(&mut self.id);
         self.has_id = false;
         self.is_invalid = false;
     }
@@ -548,13 +555,28 @@ fn is_stray(line: &[u8]) -> bool {
     !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry" | b"error")
 }
 
+/// Empties a text, and gives a large buffer back.
+fn clear(text: &mut String) {
+    text.clear();
+    text.shrink_to(KEPT_CAPACITY);
+}
+
 /// Appends bytes as UTF-8; each invalid sequence as U+FFFD, as the Encoding standard counts them. False if there was one.
-fn push_decoded(text: &mut String, bytes: &[u8]) -> bool {
+/// Those make the text longer: once it is over `max` bytes nothing more is appended.
+fn push_decoded(text: &mut String, bytes: &[u8], max: usize) -> bool {
     if let Ok(valid) = simdutf8::basic::from_utf8(bytes) {
         text.push_str(valid);
         true
     } else {
-        text.push_str(&String::from_utf8_lossy(bytes));
+        for part in bytes.utf8_chunks() {
+            if text.len() > max {
+                break;
+            }
+            text.push_str(part.valid());
+            if !part.invalid().is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
         false
     }
 }

@@ -25,7 +25,7 @@ pub(super) use string::{ShortText, special_in, unescape};
 pub(crate) use string::{plain_end, unescaped};
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
-pub(super) const MAX_DEPTH: usize = 512;
+pub(crate) const MAX_DEPTH: usize = 512;
 
 /// Why a text is no JSON: what was expected where. Behind [`source`](core::error::Error::source) of a malformed payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use crate::chunk::context::Cx;
 use crate::chunk::json::value;
 use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
 use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
+use crate::chunk::weight::is_heavy;
 use crate::chunk::{RawJson, extra};
 
 impl Refill for Chunk {
@@ -81,7 +82,7 @@ impl Chunk {
             cx.note(Deviation::UsageInChoice);
             self.usage = Some(*usage);
         } else if cx.found.hints.any() {
-            let Some(raw) = self.extra.raw("x_groq") else {
+            let Some(raw) = self.extra.raw("x_groq").filter(|raw| !is_heavy(raw)) else {
                 return;
             };
             let usage = value(raw).and_then(|x_groq| Usage::deserialize(x_groq.get("usage")?).ok());

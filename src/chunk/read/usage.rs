@@ -6,8 +6,10 @@ use super::{Refill, Seen, count, object};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
+use crate::chunk::json::value;
 use crate::chunk::lenient::{Key, count_in};
 use crate::chunk::types::{CompletionTokensDetails, PromptTokensDetails, Usage};
+use crate::chunk::weight::is_heavy;
 
 impl Refill for Usage {
     fn refill<'de, A: MapAccess<'de>>(
@@ -28,7 +30,8 @@ impl Refill for Usage {
             (&mut self.completion_tokens, "output_tokens"),
         ] {
             if count.is_none() {
-                *count = self.extra.get(name).as_ref().and_then(count_in);
+                let raw = self.extra.raw(name).filter(|raw| !is_heavy(raw));
+                *count = raw.and_then(value).as_ref().and_then(count_in);
                 if count.is_some() {
                     cx.note(Deviation::UsageRenamed);
                 }
