@@ -459,7 +459,7 @@ impl State {
     /// Adds content and reasoning to the message.
     #[inline]
     fn texts(&mut self, message: &mut Message, delta: &Delta, ledger: &mut Ledger) {
-        let (high, halves) = (&mut self.high, delta.halves);
+        let (high, halves) = (&mut self.high, &delta.halves);
         if let Some(text) = &delta.content {
             let content = message.content.get_or_insert_default();
             self.is_begun |= !text.is_empty();

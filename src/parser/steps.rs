@@ -179,7 +179,6 @@ impl Parser {
             Ok(len) => {
                 self.framing.take_frame(len);
                 self.source = Source::Frame;
-                self.cursor = Cursor::over();
                 Resumed::Frame(self.decoder.change())
             }
             // It is tried once more when the end of the line is there, and when what follows it is.
