@@ -8,8 +8,6 @@ use crate::{Error, Limit, Limits};
 
 /// How a frame of one line begins, with nearly every provider.
 const PREFIX: &[u8] = b"data: ";
-/// How it ends: with a CR the frame is dispatched, an LF after it is no part of it.
-const TERMINATORS: [&[u8]; 2] = [b"\n\n", b"\r\n\r"];
 
 /// So much of a line is enough to see what it is.
 const HEAD: usize = 256;
@@ -348,13 +346,14 @@ impl Decoder {
         if line_len > self.max_frame_bytes {
             return Some(false);
         }
-        let after = self.lines.fresh()?.get(line_len..)?;
-        let Some(terminator) = TERMINATORS.iter().find(|end| after.starts_with(end)) else {
-            let is_open = TERMINATORS.iter().any(|end| end.starts_with(after));
-            return (!is_open).then_some(false);
+        // With a CR the frame is dispatched; an LF after it is no part of it.
+        let (end_len, ends_with_cr) = match self.lines.after(line_len) {
+            [b'\n', b'\n', ..] => (2, false),
+            [b'\r', b'\n', b'\r', ..] => (3, true),
+            [] | [b'\n' | b'\r'] | [b'\r', b'\n'] => return None,
+            _ => return Some(false),
         };
-        let ends_with_cr = terminator.ends_with(b"\r");
-        let span = self.lines.take(line_len + terminator.len(), ends_with_cr);
+        let span = self.lines.take(line_len + end_len, ends_with_cr);
         self.block.data.clear();
         self.event.clear();
         self.fields += 1;

@@ -189,6 +189,11 @@ impl Lines {
             .filter(|_| is_fresh && self.state == State::Line)
     }
 
+    /// What has not been read but for so many bytes.
+    pub(super) fn after(&self, len: usize) -> &[u8] {
+        self.bytes.get(self.start + len..).unwrap_or_default()
+    }
+
     /// Takes so many bytes that are known to be lines, the last of them ended by LF, or by CR.
     pub(super) fn take(&mut self, len: usize, ends_with_cr: bool) -> Span {
         let span = self.span(self.start + len);
