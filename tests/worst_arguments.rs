@@ -170,7 +170,7 @@ fn worst_texts() -> Vec<(String, bool)> {
     texts.extend([deep("[", ""), deep("[", "]"), deep("{\"a\":", ""), deep("{\"error\":", "}"), deep("\\", ""), deep("-", ""), format!("\"{long}"), format!("{{\"{long}"), "9".repeat(1 << 20)].map(|text| (text, false)));
     let chunks = [
         "[]".to_owned(), deep("[", "]"), "[{},[],0,null,{\"index\":-1},{\"index\":1e99},{\"index\":\"x\"}]".to_owned(),
-        format!("[{{\"index\":0,\"delta\":{{\"content\":\"{long}\"}},\"finish_reason\":\"{long}\"}}]"), format!("[{{\"delta\":{}}}]", deep("[", "]")), format!("[{{\"delta\":{{\"x\":{}}}}}]", deep("{\"a\":", "0}").replace("0}0}", "}}")),
+        format!("[{{\"index\":0,\"delta\":{{\"content\":\"{long}\"}},\"finish_reason\":\"{long}\"}}]"), format!("[{{\"delta\":{}}}]", deep("[", "]")), format!("[{{\"delta\":{{\"x\":{}}}}}]", deep("{\"a\":", "}").replace(":}", ":0}")),
         "[{\"delta\":{\"tool_calls\":[{},[],{\"index\":-1},{\"function\":[]},{\"custom\":{}}]}}]".to_owned(),
     ];
     // What is too deep is an error, and the rest is a chunk.
