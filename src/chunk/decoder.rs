@@ -99,15 +99,11 @@ impl Decoder {
         }
     }
 
-    /// The fast path alone: decodes the payload that `bytes` begin with, if it is like the one before and the
-    /// terminator, or the end of `bytes`, follows it. Gives its length.
-    pub(crate) fn resume(
-        &mut self,
-        bytes: &[u8],
-        terminator: Option<&[u8]>,
-    ) -> Result<usize, Refused> {
+    /// The fast path alone: decodes the payload that `bytes` are or, if they are `more`, begin with, if it is like the one
+    /// before. Gives its length. The caller sees whether the payload ends there.
+    pub(crate) fn resume(&mut self, bytes: &[u8], more: bool) -> Result<usize, Refused> {
         let template = self.template.as_mut().ok_or(Refused::Miss)?;
-        let len = template.fill(bytes, terminator, &mut self.chunk, &mut self.scratch)?;
+        let len = template.fill(bytes, more, &mut self.chunk, &mut self.scratch)?;
         self.deviations = template.deviations();
         self.change = template.change();
         Ok(len)
@@ -213,7 +209,7 @@ impl Decoder {
         }
         self.deviations = DeviationSet::new();
         self.change = Change::Any;
-        if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), None).is_ok() {
+        if !is_error_event && cursor.is_at_start() && self.resume(text.as_bytes(), false).is_ok() {
             *cursor = Cursor::over();
             return Some(Step::Chunk);
         }

@@ -6,7 +6,7 @@ use super::strays::{Kind, error_json};
 use super::{Input, Parser, Source};
 use crate::chunk::{ApiError, Change, Cursor, Refused, Step};
 use crate::event::{Done, Event, Lent};
-use crate::sse::{self, Advance};
+use crate::sse::Advance;
 use crate::{Deviation, DeviationSet, Error, Limit};
 
 /// What came of the fast path.
@@ -175,20 +175,24 @@ impl Parser {
         let Some((data, is_all)) = self.framing.fresh_data() else {
             return Resumed::Nothing;
         };
-        match self.decoder.resume(data, Some(sse::TERMINATOR)) {
-            Ok(len) => {
-                self.framing.take_frame(len);
+        let taken = match self.decoder.resume(data, true) {
+            Ok(len) => self.framing.take_frame(len),
+            Err(Refused::Incomplete) => None,
+            Err(Refused::Miss) => Some(false),
+        };
+        match taken {
+            Some(true) => {
                 self.source = Source::Frame;
                 Resumed::Frame(self.decoder.change())
             }
             // It is tried once more when the end of the line is there, and when what follows it is.
-            Err(Refused::Incomplete) if is_all && self.input == Input::Open => {
+            None if is_all && self.input == Input::Open => {
                 self.source = Source::Nowhere;
                 self.is_clear = true;
                 self.wait();
                 Resumed::Waiting
             }
-            Err(_) => Resumed::Nothing,
+            _ => Resumed::Nothing,
         }
     }
 

@@ -6,9 +6,8 @@ use core::ops::Range;
 use super::lines::{KEPT_CAPACITY, Line, Lines, Span};
 use crate::{Error, Limit, Limits};
 
-/// How a frame of one line begins and ends, with nearly every provider.
+/// How a frame of one line begins, with nearly every provider.
 const PREFIX: &[u8] = b"data: ";
-pub(crate) const TERMINATOR: &[u8] = b"\n\n";
 
 /// So much of a line is enough to see what it is.
 const HEAD: usize = 256;
@@ -89,8 +88,8 @@ struct Dispatched {
     terminated: bool,
     range: Range<u64>,
     is_invalid: bool,
-    /// The frame's bytes, where it was read at once; otherwise its text is in `block.data`.
-    at_once: Option<Span>,
+    /// The frame's bytes, and how many of them are data, where it was read at once; otherwise its text is in `block.data`.
+    at_once: Option<(Span, usize)>,
 }
 
 /// What `advance` came upon.
@@ -236,13 +235,9 @@ impl Decoder {
             ..
         } = self.dispatched.as_ref()?;
         let data = match at_once {
-            Some(span) => {
-                let line = self
-                    .lines
-                    .get(*span)
-                    .strip_prefix(PREFIX)?
-                    .strip_suffix(TERMINATOR)?;
-                core::str::from_utf8(line).ok()?
+            Some((span, len)) => {
+                let data = self.lines.get(*span).get(PREFIX.len()..)?.get(..*len)?;
+                simdutf8::basic::from_utf8(data).ok()?
             }
             None => &self.block.data,
         };
@@ -322,13 +317,13 @@ impl Decoder {
 
     /// What follows the `data: ` of a frame that begins here, if nothing has been read of it: for who can tell at a
     /// glance where it ends. And whether that is all that was fed.
-    pub(crate) fn fresh_data(&self) -> Option<(&[u8], bool)> {
+    pub(crate) fn fresh_data(&mut self) -> Option<(&[u8], bool)> {
         if self.skipping || self.block.start.is_some() {
             return None;
         }
         let rest = self.lines.fresh()?;
         // The line must not be over the limit, and its end must be in sight.
-        let longest = self.max_frame_bytes.saturating_add(TERMINATOR.len());
+        let longest = self.max_frame_bytes.saturating_add(3);
         let sight = rest.get(..longest).unwrap_or(rest);
         Some((sight.strip_prefix(PREFIX)?, sight.len() == rest.len()))
     }
@@ -344,9 +339,21 @@ impl Decoder {
             .is_waiting(self.max_frame_bytes.min(1024), longest)
     }
 
-    /// Takes a frame of one line with so many bytes of data: valid UTF-8, without a line end.
-    pub(crate) fn take_frame(&mut self, data_len: usize) {
-        let span = self.lines.take(PREFIX.len() + data_len + TERMINATOR.len());
+    /// Takes a frame of one line with so many bytes of data: valid UTF-8, without a line end. Only if the frame ends after
+    /// them; none while that is open.
+    pub(crate) fn take_frame(&mut self, data_len: usize) -> Option<bool> {
+        let line_len = PREFIX.len() + data_len;
+        if line_len > self.max_frame_bytes {
+            return Some(false);
+        }
+        // With a CR the frame is dispatched; an LF after it is no part of it.
+        let (end_len, ends_with_cr) = match self.lines.after(line_len) {
+            [b'\n', b'\n', ..] => (2, false),
+            [b'\r', b'\n', b'\r', ..] => (3, true),
+            [] | [b'\n' | b'\r'] | [b'\r', b'\n'] => return None,
+            _ => return Some(false),
+        };
+        let span = self.lines.take(line_len + end_len, ends_with_cr);
         self.block.data.clear();
         self.event.clear();
         self.fields += 1;
@@ -354,8 +361,9 @@ impl Decoder {
             terminated: true,
             range: span.range(),
             is_invalid: false,
-            at_once: Some(span),
+            at_once: Some((span, data_len)),
         });
+        Some(true)
     }
 
     /// Goes to the next frame, stray line or fault.

@@ -123,12 +123,7 @@ impl Lines {
             return None;
         }
         if self.state == State::PostCr {
-            match self.bytes.get(self.start) {
-                Some(b'\n') => self.start += 1,
-                Some(_) => {}
-                None => return None,
-            }
-            self.state = State::Line;
+            self.after_cr()?;
         }
         let from = self.start.max(self.searched);
         let unsearched = self.bytes.get(from..).unwrap_or_default();
@@ -184,18 +179,37 @@ impl Lines {
     }
 
     /// What has not been read, if a line begins here, and nothing of it has been searched or its end is in sight.
-    pub(super) fn fresh(&self) -> Option<&[u8]> {
+    pub(super) fn fresh(&mut self) -> Option<&[u8]> {
+        if self.state == State::PostCr {
+            self.after_cr()?;
+        }
         let is_fresh = self.searched <= self.start || self.searched < self.bytes.len();
         self.bytes
             .get(self.start..)
             .filter(|_| is_fresh && self.state == State::Line)
     }
 
-    /// Takes so many bytes that are known to be lines, the last of them ended by LF.
-    pub(super) fn take(&mut self, len: usize) -> Span {
+    /// What has not been read but for so many bytes.
+    pub(super) fn after(&self, len: usize) -> &[u8] {
+        self.bytes.get(self.start + len..).unwrap_or_default()
+    }
+
+    /// Takes so many bytes that are known to be lines, the last of them ended by LF, or by CR.
+    pub(super) fn take(&mut self, len: usize, ends_with_cr: bool) -> Span {
         let span = self.span(self.start + len);
         self.start += len;
+        if ends_with_cr {
+            self.state = State::PostCr;
+        }
         span
+    }
+
+    /// A CR ended the last line: goes past the LF that belongs to it. None while it is open whether there is one.
+    fn after_cr(&mut self) -> Option<()> {
+        let next = self.bytes.get(self.start)?;
+        self.start += usize::from(*next == b'\n');
+        self.state = State::Line;
+        Some(())
     }
 
     /// Reads the partial line as it is: the input has ended.

@@ -21,5 +21,5 @@
 mod decoder;
 mod lines;
 
-pub(crate) use decoder::{Advance, TERMINATOR};
+pub(crate) use decoder::Advance;
 pub use decoder::{Decoder, Frame};
