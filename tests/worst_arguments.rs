@@ -272,6 +272,11 @@ fn raw_json_and_extra_fields_are_asked_for_what_is_not_there() {
     for (key, value) in [("", 1), ("a", 3), ("ab", 2), ("\u{fffd}", 4)] {
         assert_eq!(extra.get(key), Some(value.into()), "{key:?}");
     }
+    let read: Extra = serde_json::from_str(r#"{"a":1,"b":[{}],"a":"2"}"#).unwrap();
+    assert_eq!((read.keys().count(), read.get("a"), read.get("b")), (2, Some("2".into()), Some(serde_json::json!([{}]))));
+    let error = ApiError::from_payload(r#"{"error":{"message":"m","code":"c","retry_after":[7]}}"#).unwrap();
+    let again: ApiError = serde_json::from_str(&serde_json::to_string(&error).unwrap()).unwrap();
+    assert_eq!((again.extra.get("retry_after"), again), (Some(serde_json::json!([7])), error));
     let map = extra.clone().into_map();
     assert_eq!((map.len(), Extra::from(map.clone()) == *extra, Extra::from(map).get("a")), (5, true, Some(3.into())));
 }
