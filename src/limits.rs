@@ -7,8 +7,8 @@
 /// large is skipped, and the stream goes on.
 ///
 /// What a [`Parser`](crate::Parser) holds at worst is [`worst_case_bytes`](Self::worst_case_bytes), beside the bytes that
-/// were fed and not drained. An ordinary stream takes its answer and a few kilobytes; who reads many streams of strangers
-/// lowers the limits:
+/// were fed and not drained. An ordinary stream takes its answer and some tens of kilobytes; who reads streams of
+/// strangers lowers the limits:
 ///
 /// ```
 /// let mut limits = chatwire::Limits::default();

@@ -184,7 +184,11 @@ impl Parser {
     /// What the server said against us, and what could not be read, at its place in the stream. The next call goes on.
     /// Only [`Truncated`](crate::ErrorKind::Truncated) is final.
     pub fn next_event(&mut self) -> Option<Result<Event<'_>, Error>> {
-        match self.step()? {
+        let Some(item) = self.step() else {
+            self.last = None;
+            return None;
+        };
+        match item {
             Item::Error => self.queue.take_error().map(Err),
             item => self.lend(item).map(Ok),
         }

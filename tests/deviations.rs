@@ -172,3 +172,158 @@ fn codes_are_unique_and_found_by_their_name() {
         assert_eq!(DeviationSet::all().iter().nth(at), Some(*code));
     }
 }
+
+/// Where fields are, at `@`, what is good there, and which kinds of values are not: `b`ool, `n`umber, `t`ext, `l`ist, `o`bject.
+const FIELDS: [(&str, &str, &str); 32] = [
+    (r#"{@,"choices":[]}"#, r#""id":"a""#, "bnlo"),
+    (r#"{@,"choices":[]}"#, r#""object":"a""#, "bnlo"),
+    (r#"{@,"choices":[]}"#, r#""created":1"#, "btlo"),
+    (r#"{@,"choices":[]}"#, r#""model":"a""#, "bnlo"),
+    (r#"{@,"choices":[]}"#, r#""service_tier":"a""#, "bnlo"),
+    (r#"{@,"choices":[]}"#, r#""system_fingerprint":"a""#, "bnlo"),
+    (r#"{@,"choices":[]}"#, r#""obfuscation":"a""#, "bnlo"),
+    (
+        r#"{@,"choices":[]}"#,
+        r#""usage":{"total_tokens":1}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[],"usage":{@}}"#,
+        r#""total_tokens":1"#,
+        "btlo",
+    ),
+    (
+        r#"{"choices":[],"usage":{@}}"#,
+        r#""prompt_tokens_details":{"cached_tokens":1}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[],"usage":{"completion_tokens_details":{@}}}"#,
+        r#""reasoning_tokens":1"#,
+        "btlo",
+    ),
+    (
+        r#"{"choices":[{@}]}"#,
+        r#""message":{"content":"a"}"#,
+        "bntl",
+    ),
+    (r#"{"choices":[{@}]}"#, r#""finish_reason":"stop""#, "bnlo"),
+    (r#"{"choices":[{@}]}"#, r#""finishReason":"stop""#, "bnlo"),
+    (
+        r#"{"choices":[{@}]}"#,
+        r#""logprobs":{"content":[]}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[{"logprobs":{@}}]}"#,
+        r#""content":[1]"#,
+        "bnto",
+    ),
+    (r#"{"choices":[{"delta":{@}}]}"#, r#""role":"a""#, "bnlo"),
+    (r#"{"choices":[{"delta":{@}}]}"#, r#""content":"a""#, "bno"),
+    (r#"{"choices":[{"delta":{@}}]}"#, r#""refusal":"a""#, "bnlo"),
+    (
+        r#"{"choices":[{"delta":{@}}]}"#,
+        r#""reasoning_content":"a""#,
+        "bnlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{@}}]}"#,
+        r#""tool_calls":[{}]"#,
+        "bnt",
+    ),
+    (
+        r#"{"choices":[{"delta":{@}}]}"#,
+        r#""function_call":{"name":"f"}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[{"delta":{@}}]}"#,
+        r#""audio":{"id":"a"}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[{"delta":{@}}]}"#,
+        r#""annotations":[1]"#,
+        "bnto",
+    ),
+    (
+        r#"{"choices":[{"delta":{"audio":{@}}}]}"#,
+        r#""transcript":"a""#,
+        "bnlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{"audio":{@}}}]}"#,
+        r#""expires_at":1"#,
+        "btlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{@}]}}]}"#,
+        r#""id":"a""#,
+        "bnlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{@}]}}]}"#,
+        r#""type":"a""#,
+        "bnlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{@}]}}]}"#,
+        r#""function":{"name":"f"}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{@}]}}]}"#,
+        r#""custom":{"name":"f"}"#,
+        "bntl",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{@}}]}}]}"#,
+        r#""name":"f""#,
+        "bnlo",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{"custom":{@}}]}}]}"#,
+        r#""name":"f""#,
+        "bnlo",
+    ),
+];
+
+/// The first event of a payload, and what was tolerated in it.
+fn decoded(payload: &str) -> (Event<'static>, DeviationSet) {
+    let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+    (outcome.items[0].clone().unwrap(), outcome.deviations.set())
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_as_none_also_where_a_good_one_came_before() {
+    for (place, good, kinds) in FIELDS {
+        let (name, _) = good.split_once(':').unwrap();
+        let none = decoded(&place.replace('@', &format!("{name}:null")));
+        assert_ne!(decoded(&place.replace('@', good)).0, none.0, "{good}");
+        for kind in kinds.chars() {
+            let values: &[&str] = match kind {
+                'b' => &["true", "false"],
+                'n' => &["7", "-7", "7.5", "1e300"],
+                't' => &["\"x\"", "\"\\n\""],
+                'l' => &["[]", "[[7]]"],
+                _ => &["{}", "{\"a\":{\"b\":7}}"],
+            };
+            for value in values {
+                let wrong = format!("{name}:{value}");
+                let (event, set) = decoded(&place.replace('@', &wrong));
+                assert_eq!(event, none.0, "{place} {wrong}");
+                let told = none
+                    .1
+                    .union(DeviationSet::from_iter([Deviation::WrongType]));
+                assert_eq!(set, told, "{place} {wrong}");
+                let (event, set) = decoded(&place.replace('@', &format!("{good},{wrong}")));
+                assert_eq!(event, none.0, "{place} {good}, {wrong}");
+                assert!(
+                    set.contains(Deviation::WrongType),
+                    "{place} {good}, {wrong}"
+                );
+            }
+        }
+    }
+}

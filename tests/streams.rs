@@ -168,6 +168,31 @@ fn every_known_key_that_comes_twice_is_noted() {
     }
 }
 
+#[test]
+
+fn of_a_key_twice_in_a_part_of_a_list_the_last_counts() {
+    let thinking = |value: &str| format!(r#""thinking":{value}"#);
+    let last_values = [
+        ("null", ""),
+        ("7", ""),
+        ("[]", ""),
+        ("\"b\"", "b"),
+        (r#"[{"text":"c"},7,{"text":8}]"#, "c"),
+    ];
+    for (last, reasoning) in last_values {
+        for first in ["\"a\"", r#"[{"text":"a"}]"#] {
+            let (first, last) = (thinking(first), thinking(last));
+            let payload = format!(
+                r#"{{"choices":[{{"delta":{{"content":[{{"type":"thinking",{first},{last}}}]}}}}]}}"#
+            );
+            let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+            let message = &outcome.completion.choices[0].message;
+            let read = message.reasoning_content.as_deref().unwrap_or_default();
+            assert_eq!(read, reasoning, "{payload}");
+        }
+    }
+}
+
 /// A stream, and the errors of it: kind and offset.
 type Told<'a> = (&'a [u8], &'a [(chatwire::ErrorKind, u64)]);
 

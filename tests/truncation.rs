@@ -10,7 +10,7 @@ mod common;
 
 use chatwire::completion::Message;
 use chatwire::{ChatCompletion, Deviation, ErrorKind, Event, Options, Parser, ToolCall};
-use common::{Case, End, Fault, Outcome, check_completed, read, read_with, streams};
+use common::{Case, End, Fault, Outcome, all_streams, check_completed, read, read_with};
 
 type Item = Result<Event<'static>, Fault>;
 
@@ -27,7 +27,7 @@ struct Cut<'a> {
 
 /// Every stream, cut at every byte, and ended there.
 fn for_each_cut_and(end: End, mut test: impl FnMut(Cut<'_>)) {
-    for case in &streams() {
+    for case in &all_streams() {
         let whole = &read([&case.input[..]]);
         let (mut parser, mut open) = (Parser::new(), Vec::new());
         for at in 0..=case.input.len() {
@@ -151,6 +151,7 @@ fn message_grows_to(cut: &Message, whole: &Message) -> bool {
             .map(|call| call.arguments.clone())
     };
     let transcript = |message: &Message| message.audio.as_ref()?.transcript.clone();
+    let audio = |message: &Message| message.audio.as_ref()?.data.clone();
     grows_to(cut.content.as_deref(), whole.content.as_deref())
         && grows_to(
             cut.reasoning_content.as_deref(),
@@ -159,6 +160,7 @@ fn message_grows_to(cut: &Message, whole: &Message) -> bool {
         && grows_to(cut.refusal.as_deref(), whole.refusal.as_deref())
         && grows_to(call(cut).as_deref(), call(whole).as_deref())
         && grows_to(transcript(cut).as_deref(), transcript(whole).as_deref())
+        && grows_to(audio(cut).as_deref(), audio(whole).as_deref())
         // Calls of a lower index may come between them later.
         && cut
             .tool_calls

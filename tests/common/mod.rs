@@ -72,6 +72,14 @@ pub fn streams() -> Vec<Case> {
     streams
 }
 
+/// As `streams`, and one for each deviation.
+pub fn all_streams() -> Vec<Case> {
+    let mut streams = streams();
+    streams.extend(cases(&fixtures().join("deviations.jsonl")));
+    assert!(streams.len() >= 315, "the fixtures are there");
+    streams
+}
+
 /// The folder of recorded streams, or a note that there is none.
 pub fn corpus() -> Option<PathBuf> {
     match std::env::var_os("CHATWIRE_CORPUS") {
