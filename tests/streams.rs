@@ -142,6 +142,56 @@ fn of_a_key_twice_in_a_part_of_a_list_the_last_counts() {
     }
 }
 
+#[test]
+fn of_the_names_of_reasoning_the_first_that_is_not_empty_counts() {
+    for (delta, reasoning) in [
+        (r#""reasoning":"b","reasoning_content":"a""#, "a"),
+        (
+            r#""reasoning_content":"","thinking":"d","reasoning":"b""#,
+            "b",
+        ),
+        (
+            r#""reasoning_content":"a","reasoning":"b","reasoning_content":"""#,
+            "b",
+        ),
+        (
+            r#""reasoning":"b","reasoning":null,"reasoning_text":"c""#,
+            "c",
+        ),
+        (
+            r#""thinking":"d","reasoning_details":[{"text":"e"}],"thinking":7"#,
+            "e",
+        ),
+    ] {
+        let outcome =
+            read([format!("data: {{\"choices\":[{{\"delta\":{{{delta}}}}}]}}\n\n").as_bytes()]);
+        let message = &outcome.completion.choices[0].message;
+        assert_eq!(
+            message.reasoning_content.as_deref(),
+            Some(reasoning),
+            "{delta}"
+        );
+    }
+}
+
+#[test]
+fn every_known_key_that_comes_twice_is_noted() {
+    for payload in [
+        r#"{"choices":[],"choices":[]}"#,
+        r#"{"choices":[{"index":0,"index":0}]}"#,
+        r#"{"choices":[{"usage":null,"usage":null}]}"#,
+        r#"{"choices":[{"delta":{},"delta":{}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[],"tool_calls":[]}}]}"#,
+        r#"{"choices":[{"delta":{"thinking":"a","thinking":"a"}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"index":0}]}}]}"#,
+        r#"{"choices":[],"usage":{"total_tokens":1,"total_tokens":1}}"#,
+    ] {
+        let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+        let set = outcome.deviations.set();
+        assert!(set.contains(chatwire::Deviation::DuplicateKey), "{payload}");
+    }
+}
+
 /// A stream, and the errors of it: kind and offset.
 type Told<'a> = (&'a [u8], &'a [(chatwire::ErrorKind, u64)]);
 

@@ -49,6 +49,8 @@ pub(super) struct Found {
 pub(super) struct Spare {
     /// The key of an unknown field.
     pub(super) key: String,
+    /// Reasoning under each of its names: which one counts is known at the end of the delta.
+    pub(super) reasonings: [(String, Halves); 4],
     pub(super) choices: Vec<Choice>,
     pub(super) calls: Vec<ToolCallDelta>,
 }

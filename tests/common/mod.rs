@@ -424,9 +424,12 @@ pub fn check_completed(outcome: &Outcome) {
             found.unwrap_or_else(|| panic!("completed and not in the completion: {call:?}")),
         );
         if call.custom.is_none() && !call.arguments().trim().is_empty() {
-            let arguments: Value = serde_json::from_str(call.arguments())
-                .unwrap_or_else(|error| panic!("{error}: {call:?}"));
-            assert!(arguments.is_object() || arguments.is_array());
+            match serde_json::from_str::<Value>(call.arguments()) {
+                Ok(arguments) => assert!(arguments.is_object() || arguments.is_array()),
+                // It is JSON by its grammar; not every reader takes it.
+                Err(error) if error.to_string().contains("surrogate") => {}
+                Err(error) => panic!("{error}: {call:?}"),
+            }
         }
         assert!(!call.name().is_empty());
     }

@@ -178,7 +178,6 @@ impl Refill for Choice {
         self.extra.clear();
         cx.skipped_calls = Skipped::default();
         let mut index = IndexValue::Missing;
-        let mut has_index = false;
         let mut has_delta = false;
         let mut renamed_reason = None;
         let mut usage: Option<Box<Usage>> = None;
@@ -187,16 +186,8 @@ impl Refill for Choice {
             "logprobs" => logprobs by object(slot, cx);
             "message" => message by object(slot, cx);
         } keys {
-            "index" as index => {
-                if core::mem::replace(&mut has_index, true) {
-                    cx.note(Deviation::DuplicateKey);
-                }
-                map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
-            };
+            "index" as index => map.next_value_seed(Lenient(Index(&mut index, &mut *cx)))?;
             "delta" as delta => {
-                if has_delta {
-                    cx.note(Deviation::DuplicateKey);
-                }
                 let is_object = &mut has_delta;
                 map.next_value_seed(Lenient(InPlace { target: &mut self.delta, is_object, cx: &mut *cx }))?;
             };

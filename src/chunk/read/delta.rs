@@ -1,6 +1,7 @@
 //! What is added to a message: text, reasoning, audio; and log probabilities.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
 use serde::de::MapAccess;
 
@@ -11,11 +12,8 @@ use crate::chunk::content::{Content, Details, Joined, Parts};
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList};
+use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList, SMALL, set_text};
 use crate::chunk::types::{Audio, Delta, DeltaHalves, Logprobs};
-
-/// No reasoning has come, under any of its names.
-const NO_REASONING: usize = usize::MAX;
 
 impl Refill for Delta {
     fn refill<'de, A: MapAccess<'de>>(
@@ -27,29 +25,13 @@ impl Refill for Delta {
         self.halves = DeltaHalves::default();
         let mut calls = 0;
         let mut parts: Option<Box<Parts>> = None;
-        let mut rank = NO_REASONING;
+        let mut reasonings = 0_u8;
         let mut details: Option<Box<Joined>> = None;
         let DeltaHalves {
             content: content_halves,
             refusal: refusal_halves,
             reasoning: reasoning_halves,
         } = &mut self.halves;
-        // The names under which reasoning comes: of those that are not empty the first counts.
-        macro_rules! reasoning {
-            ($own_rank:literal, $cx:ident) => {{
-                let (slot, halves) = (&mut self.reasoning_content, &mut *reasoning_halves);
-                let text = HalvedText {
-                    slot,
-                    halves,
-                    cx: &mut *$cx,
-                };
-                Lenient(Reasoning {
-                    text,
-                    own_rank: $own_rank,
-                    rank: &mut rank,
-                })
-            }};
-        }
         refill!(self, map, (slot, cx), fields {
             "role" => role by text(slot, cx);
             "content" => content by {
@@ -65,10 +47,10 @@ impl Refill for Delta {
                 let calls = ToolCalls { calls: &mut self.tool_calls, filled: &mut calls, cx: &mut *cx };
                 map.next_value_seed(Lenient(calls))?;
             };
-            "reasoning_content" as reasoning_content => map.next_value_seed(reasoning!(0, cx))?;
-            "reasoning" as reasoning => map.next_value_seed(reasoning!(1, cx))?;
-            "reasoning_text" as reasoning_text => map.next_value_seed(reasoning!(2, cx))?;
-            "thinking" as thinking => map.next_value_seed(reasoning!(3, cx))?;
+            "reasoning_content" as reasoning_content => map.next_value_seed(Lenient(Reasoning(0, &mut reasonings, &mut *cx)))?;
+            "reasoning" as reasoning => map.next_value_seed(Lenient(Reasoning(1, &mut reasonings, &mut *cx)))?;
+            "reasoning_text" as reasoning_text => map.next_value_seed(Lenient(Reasoning(2, &mut reasonings, &mut *cx)))?;
+            "thinking" as thinking => map.next_value_seed(Lenient(Reasoning(3, &mut reasonings, &mut *cx)))?;
             "reasoning_details" as reasoning_details => {
                 map.next_value_seed(Details { joined: &mut details, extra: &mut self.extra, cx: &mut *cx })?;
             };
@@ -76,13 +58,28 @@ impl Refill for Delta {
         while self.tool_calls.len() > calls {
             cx.spare.keep_call(self.tool_calls.pop());
         }
-        if rank == NO_REASONING {
-            self.reasoning_content = None;
+        // Of the names under which reasoning came, and was not empty, the first counts.
+        let name = reasonings.trailing_zeros() as usize;
+        match cx.spare.reasonings.get(name) {
+            Some((text, halves)) => {
+                set_text(&mut self.reasoning_content, text);
+                *reasoning_halves = *halves;
+            }
+            None => self.reasoning_content = None,
+        }
+        let large = |text: &String| text.capacity() > SMALL;
+        for (text, _) in cx
+            .spare
+            .reasonings
+            .iter_mut()
+            .filter(|(text, _)| large(text))
+        {
+            *text = String::new();
         }
         if let Some(details) = details.filter(|_| self.reasoning_content.is_none()) {
             details.into_reasoning_of(self);
         }
-        if rank != 0 && self.reasoning_content.is_some() {
+        if name != 0 && self.reasoning_content.is_some() {
             cx.note(Deviation::ReasoningRenamed);
         }
         if let Some(parts) = parts {
@@ -106,42 +103,29 @@ impl Delta {
     }
 }
 
-/// Reasoning: text that counts if it is not empty and no better name had some.
-struct Reasoning<'a, 'h> {
-    text: HalvedText<'a, 'h>,
-    /// The rank of its name: 0 is the best.
-    own_rank: usize,
-    /// That of the reasoning which counts so far.
-    rank: &'a mut usize,
-}
-
-impl Reasoning<'_, '_> {
-    /// Nothing under this name: what came before under the same one does not count.
-    fn nothing(self) {
-        if self.own_rank == *self.rank {
-            *self.rank = NO_REASONING;
-            self.text.absent();
-        }
-    }
-}
+/// Reasoning under one of its names, by number: text that counts if it is not empty. Which names had some is a bit each.
+struct Reasoning<'a, 'h>(usize, &'a mut u8, &'a mut Cx<'h>);
 
 impl Field for Reasoning<'_, '_> {
     fn absent(self) {
-        self.nothing();
+        *self.1 &= !(1 << self.0);
     }
 
     fn wrong(self) {
-        self.text.cx.note(Deviation::WrongType);
-        self.nothing();
+        self.2.note(Deviation::WrongType);
+        self.absent();
     }
 
     fn text(self, text: &str) {
         if text.is_empty() {
-            return self.nothing();
+            return self.absent();
         }
-        if self.own_rank <= *self.rank {
-            *self.rank = self.own_rank;
-            self.text.text(text);
+        let halves = self.2.halves.get();
+        if let Some(kept) = self.2.spare.reasonings.get_mut(self.0) {
+            *self.1 |= 1 << self.0;
+            kept.0.clear();
+            kept.0.push_str(text);
+            kept.1 = halves;
         }
     }
 }

@@ -141,7 +141,10 @@ macro_rules! refill {
                     let $slot = &mut $this.$field;
                     $map.next_value_seed($seed)?;
                 })*
-                $(Some(Known::$own) => $arm,)*
+                $(Some(Known::$own) => {
+                    seen.mark(Known::$own as u32, $cx);
+                    $arm
+                })*
                 None => $other,
             }
         }
