@@ -318,13 +318,17 @@ fn large_texts_in_ever_other_places_are_not_all_held() {
 fn small_texts_in_ever_other_places_are_not_all_held() {
     let kilobyte = "k".repeat(1000);
     let call = r#"{"id":"@","type":"@","function":{"name":"@","arguments":"@"},"custom":{"name":"@","input":"@"}}"#;
-    let calls = |text: &str| format!(r#"{{"delta":{{"tool_calls":[{}]}}}}"#, vec![call.replace('@', text); 128].join(","));
-    let (full, empty) = (calls(&kilobyte), calls(""));
-    // What is kept of 128 x 128 calls, if each keeps six buffers of a kilobyte, is 96 MiB.
-    check(vec![row("small texts", (limits(8 * MIB, MIB, 128), 32 * MIB), 128, move |nth, out| {
-        let choices = vec![empty.as_str(); nth].into_iter().chain([full.as_str()]).collect::<Vec<_>>();
-        out.extend(frame(&format!(r#"{{"choices":[{}]}}"#, choices.join(","))).bytes());
-    })]);
+    let mut rows = Vec::new();
+    // What is kept of 60 x 128 calls, if each keeps six buffers of a kilobyte, is 45 MiB.
+    for (choices, place) in [(128, "delta"), (60, "delta"), (60, "message")] {
+        let calls = |text: &str| format!(r#"{{"{place}":{{"tool_calls":[{}]}}}}"#, vec![call.replace('@', text); 128].join(","));
+        let (full, empty) = (calls(&kilobyte), calls(""));
+        rows.push(row(format!("small texts in the {place} of {choices}"), (limits(8 * MIB, MIB, 128), 32 * MIB), choices, move |nth, out| {
+            let choices = vec![empty.as_str(); nth].into_iter().chain([full.as_str()]).collect::<Vec<_>>();
+            out.extend(frame(&format!(r#"{{"choices":[{}]}}"#, choices.join(","))).bytes());
+        }));
+    }
+    check(rows);
 }
 
 /// Chunks of which each puts something of its own size in the place of what was there: `@` is that.
