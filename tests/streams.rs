@@ -119,6 +119,30 @@ fn of_usage_twice_in_x_groq_the_last_counts() {
 }
 
 #[test]
+fn of_a_key_twice_in_a_part_of_a_list_the_last_counts() {
+    let thinking = |value: &str| format!(r#""thinking":{value}"#);
+    let last_values = [
+        ("null", ""),
+        ("7", ""),
+        ("[]", ""),
+        ("\"b\"", "b"),
+        (r#"[{"text":"c"},7,{"text":8}]"#, "c"),
+    ];
+    for (last, reasoning) in last_values {
+        for first in ["\"a\"", r#"[{"text":"a"}]"#] {
+            let (first, last) = (thinking(first), thinking(last));
+            let payload = format!(
+                r#"{{"choices":[{{"delta":{{"content":[{{"type":"thinking",{first},{last}}}]}}}}]}}"#
+            );
+            let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
+            let message = &outcome.completion.choices[0].message;
+            let read = message.reasoning_content.as_deref().unwrap_or_default();
+            assert_eq!(read, reasoning, "{payload}");
+        }
+    }
+}
+
+#[test]
 fn of_the_names_of_reasoning_the_first_that_is_not_empty_counts() {
     for (delta, reasoning) in [
         (r#""reasoning":"b","reasoning_content":"a""#, "a"),
@@ -165,31 +189,6 @@ fn every_known_key_that_comes_twice_is_noted() {
         let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
         let set = outcome.deviations.set();
         assert!(set.contains(chatwire::Deviation::DuplicateKey), "{payload}");
-    }
-}
-
-#[test]
-
-fn of_a_key_twice_in_a_part_of_a_list_the_last_counts() {
-    let thinking = |value: &str| format!(r#""thinking":{value}"#);
-    let last_values = [
-        ("null", ""),
-        ("7", ""),
-        ("[]", ""),
-        ("\"b\"", "b"),
-        (r#"[{"text":"c"},7,{"text":8}]"#, "c"),
-    ];
-    for (last, reasoning) in last_values {
-        for first in ["\"a\"", r#"[{"text":"a"}]"#] {
-            let (first, last) = (thinking(first), thinking(last));
-            let payload = format!(
-                r#"{{"choices":[{{"delta":{{"content":[{{"type":"thinking",{first},{last}}}]}}}}]}}"#
-            );
-            let outcome = read([format!("data: {payload}\n\n").as_bytes()]);
-            let message = &outcome.completion.choices[0].message;
-            let read = message.reasoning_content.as_deref().unwrap_or_default();
-            assert_eq!(read, reasoning, "{payload}");
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | call | its worst argument | test |
 //! |---|---|---|
-//! | `Parser::feed` | nothing; a gigabyte in pieces; a million frames at once; after the end | `no_attack_takes_more_than_the_limits_promise`, `a_million_frames_fed_at_once_take_their_bytes_and_nothing_more`, `calls_that_make_no_sense_change_nothing` |
+//! | `Parser::feed` | nothing; a gigabyte in pieces; a million frames at once; after the end | `no_lines_take_more_than_the_limits_promise`, `no_chunks_take_more_than_the_limits_promise`, `a_million_frames_fed_at_once_take_their_bytes_and_nothing_more`, `calls_that_make_no_sense_change_nothing` |
 //! | `Parser::new`, `Parser::with_options`, `Limits::worst_case_bytes` | limits of 0 and of `usize::MAX`, each alone and all; every deviation strict | `limits_of_nothing_and_without_end_are_good` |
 //! | `Parser::finish`, `Parser::abort`, `Parser::is_terminated` | twice; one after the other; at every byte; on nothing | `calls_that_make_no_sense_change_nothing`, `an_abort_adds_one_truncated_and_nothing_else`, `a_clean_end_adds_the_frame_that_was_cut_and_one_terminal_item` |
 //! | `Parser::next_event`, `Parser::next_owned`, `Parser::event`, `Parser::frame` | any bytes; after the end; before any byte; after an error | `a_damaged_stream_ends_once_with_errors_in_order_and_whole_calls`, `any_order_of_calls_reads_a_stream_as_the_plain_one_does` |
