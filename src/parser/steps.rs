@@ -44,15 +44,14 @@ impl Parser {
             }
             self.is_idle = false;
         }
-        if core::mem::take(&mut self.is_clear) {
+        if self.is_clear {
             match self.resume() {
                 Resumed::Frame(change) if self.add(change) => {
-                    self.is_clear = true;
                     self.last = Some(Item::Chunk);
                     return self.last;
                 }
                 Resumed::Waiting => return None,
-                Resumed::Frame(_) | Resumed::Nothing => {}
+                Resumed::Frame(_) | Resumed::Nothing => self.is_clear = false,
             }
         }
         self.slow_step()
