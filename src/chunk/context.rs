@@ -7,7 +7,7 @@ use core::cell::Cell;
 
 use super::RawJson;
 use super::json::Halves;
-use super::lenient::SMALL;
+use super::reuse::SMALL;
 use super::types::{Choice, Delta, FinishReason, Skipped, ToolCallDelta, Usage};
 use crate::{Deviation, DeviationSet, Limits};
 

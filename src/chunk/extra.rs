@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::json::{serialize, value};
-use super::lenient::is_worth_keeping;
 use super::raw::capture;
+use super::reuse::is_worth_keeping;
 
 /// Fields that are not OpenAI's, by name. They serialise beside the known ones.
 ///

@@ -12,6 +12,7 @@ use super::RawJson;
 use super::context::Cx;
 use super::json::{Halves, STRING_OR_RAW};
 use super::raw::capture;
+use super::reuse::set_text;
 use super::transcode::Transcode;
 use super::types::FinishReason;
 use crate::Deviation;
@@ -153,26 +154,6 @@ impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for Key<'_, F> {
         Ok(known)
     }
 }
-
-/// Writes text into a field, keeping its buffer.
-#[inline]
-pub(super) fn set_text(slot: &mut Option<String>, text: &str) {
-    match slot {
-        Some(old) if is_worth_keeping(old.capacity(), text.len()) => {
-            old.clear();
-            old.push_str(text);
-        }
-        _ => *slot = Some(text.to_owned()),
-    }
-}
-
-/// Whether a buffer is to be kept for so much: a large one that is hardly used is not.
-pub(super) const fn is_worth_keeping(capacity: usize, needed: usize) -> bool {
-    capacity <= SMALL || capacity / 4 <= needed
-}
-
-/// A buffer that may be kept in any case.
-pub(super) const SMALL: usize = 1024;
 
 /// Text.
 pub(super) struct Text<'a, 'h>(pub(super) &'a mut Option<String>, pub(super) &'a mut Cx<'h>);

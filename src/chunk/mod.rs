@@ -26,6 +26,7 @@ mod json;
 mod lenient;
 mod raw;
 mod read;
+mod reuse;
 mod sequence;
 mod template;
 mod transcode;

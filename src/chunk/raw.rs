@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::json::{Halves, MAX_DEPTH, RAW, Reader, Scratch, TWICE, serialize, value};
-use super::lenient::is_worth_keeping;
+use super::reuse::is_worth_keeping;
 use super::transcode::Transcode;
 
 /// A JSON value, kept as text.

@@ -17,7 +17,7 @@ use core::ops::Range;
 
 use super::RawJson;
 use super::json::{Reader, Scratch, ShortText, special_in, unescape};
-use super::lenient::set_text;
+use super::reuse::set_text;
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Reader, Result};
 use crate::Deviation;
-use crate::chunk::lenient::SMALL;
+use crate::chunk::reuse::SMALL;
 
 /// The halves of UTF-16 surrogate pairs that a text lacks the other half of, at its two ends.
 ///

@@ -12,7 +12,8 @@ use crate::chunk::content::{Content, Details, Joined, Parts};
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList, SMALL, set_text};
+use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList};
+use crate::chunk::reuse::{SMALL, set_text};
 use crate::chunk::types::{Audio, Delta, DeltaHalves, Logprobs};
 
 impl Refill for Delta {
