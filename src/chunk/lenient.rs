@@ -1,6 +1,5 @@
 //! How a field is read whatever type its value has: one adapter to serde, one small type for each kind of field.
 
-use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::fmt;
 
