@@ -207,7 +207,16 @@ fn what_stands_around_stray_lines_keeps_its_place_and_its_order() {
     ]);
     let long = "0".repeat(100);
     let run = format!("{{\n {long}\n\ndata: {{}}\n\n");
-    let wanted: [Told<'_>; 4] = [
+    let ended_run = format!("data: {{}}\n\n{{\nerror: {long}\n\n");
+    let wanted: [Told<'_>; 5] = [
+        (
+            ended_run.as_bytes(),
+            &[
+                (ErrorKind::Malformed, 10),
+                (ErrorKind::TooLarge, 12),
+                (ErrorKind::Truncated, 121),
+            ],
+        ),
         (
             b"data: \xff\n[DONE]\n",
             &[

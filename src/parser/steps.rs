@@ -220,6 +220,11 @@ impl Parser {
                     self.run_is_too_large();
                 }
             }
+            Some(Advance::TooLarge { .. }) if self.strays.is_running() => {
+                // An error line, as far as can be seen: that ends a run.
+                self.held = advance;
+                self.judge_run();
+            }
             Some(Advance::TooLarge { offset, is_stray }) => {
                 let (stray, fields) = (self.framing.stray(), self.framing.fields());
                 let is_plain = is_stray && {
