@@ -520,7 +520,9 @@ impl Decoder {
         // A field that is too large is a field all the same.
         self.fields += u64::from(!is_stray && !line.starts_with(b"error"));
         self.stray.clear();
-        let head = line.get(..HEAD).unwrap_or(line);
+        // No more than is there when the line is found to be too large, wherever it is cut.
+        let head_len = HEAD.min(self.max_frame_bytes.saturating_add(1));
+        let head = line.get(..head_len).unwrap_or(line);
         push_decoded(&mut self.stray, head, usize::MAX);
         self.stray_range = span.offset..span.offset + self.max_frame_bytes as u64;
         self.too_large(span.offset, is_stray)
