@@ -8,7 +8,8 @@ use core::cell::Cell;
 use super::RawJson;
 use super::json::Halves;
 use super::reuse::SMALL;
-use super::types::{Choice, Delta, FinishReason, Skipped, ToolCallDelta, Usage};
+use super::types::{Choice, Delta, FinishReason, Skipped, ToolCallDelta};
+use super::usage::Usage;
 use crate::{Deviation, DeviationSet, Limits};
 
 /// What the fields of one value share.

@@ -31,6 +31,7 @@ mod sequence;
 mod template;
 mod transcode;
 mod types;
+mod usage;
 mod weight;
 
 pub use api::ApiError;
@@ -39,9 +40,10 @@ pub use extra::Extra;
 pub use raw::{DecodeError, RawJson};
 pub use sequence::is_done_marker;
 pub use types::{
-    Audio, Choice, Chunk, CompletionTokensDetails, CustomDelta, Delta, FinishReason, FunctionDelta,
-    Logprobs, PromptTokensDetails, TokenLogprob, ToolCallDelta, Usage,
+    Audio, Choice, Chunk, CustomDelta, Delta, FinishReason, FunctionDelta, Logprobs, TokenLogprob,
+    ToolCallDelta,
 };
+pub use usage::{CompletionTokensDetails, PromptTokensDetails, Usage};
 
 pub(crate) use decoder::Step;
 pub(crate) use json::{Halves, MAX_DEPTH, SyntaxError, container, plain_end, unescaped, value};

@@ -3,9 +3,10 @@
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::number::Number;
 use super::rewrite::rewrite;
 use super::string::Text;
-use super::{Failed, Number, Reader, Result};
+use super::{Failed, Reader, Result};
 
 /// The newtype name under which a visitor asks for the text of a value: it is visited as a string.
 pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";

@@ -6,8 +6,9 @@ use core::cell::Cell;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::number::Number;
 use super::string::Text;
-use super::{MAX_DEPTH, Number, Reader, Result, Scratch};
+use super::{MAX_DEPTH, Reader, Result, Scratch};
 use crate::chunk::transcode::Transcode;
 
 /// Appends `raw`, a value that was read before, to `out`: compact, in its own key order, non-ASCII as it is, halves of

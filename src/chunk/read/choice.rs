@@ -10,7 +10,8 @@ use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::json::value;
 use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
-use crate::chunk::types::{Choice, Chunk, Skipped, Usage};
+use crate::chunk::types::{Choice, Chunk, Skipped};
+use crate::chunk::usage::Usage;
 use crate::chunk::weight::is_heavy;
 use crate::chunk::{RawJson, extra};
 

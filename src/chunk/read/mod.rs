@@ -11,9 +11,9 @@ use serde::{Deserialize, Deserializer};
 use super::context::{Cx, Spare};
 use super::lenient::{Count, Field, Lenient, Text};
 use super::types::{
-    Audio, Choice, Chunk, CompletionTokensDetails, CustomDelta, Delta, FunctionDelta, Logprobs,
-    PromptTokensDetails, ToolCallDelta, Usage,
+    Audio, Choice, Chunk, CustomDelta, Delta, FunctionDelta, Logprobs, ToolCallDelta,
 };
+use super::usage::{CompletionTokensDetails, PromptTokensDetails, Usage};
 use crate::{Deviation, Limits};
 
 /// A struct that is read from an object, whatever it held before.

@@ -8,7 +8,7 @@ use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::value;
 use crate::chunk::lenient::{Key, count_in};
-use crate::chunk::types::{CompletionTokensDetails, PromptTokensDetails, Usage};
+use crate::chunk::usage::{CompletionTokensDetails, PromptTokensDetails, Usage};
 use crate::chunk::weight::is_heavy;
 
 impl Refill for Usage {
