@@ -5,6 +5,7 @@
 //! deep is skipped without recursion, and nothing is allocated for an escape.
 
 mod access;
+mod blocks;
 mod number;
 mod rewrite;
 mod skip;

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Reader, Result};
+use super::{Reader, Result, blocks};
 use crate::Deviation;
 use crate::chunk::reuse::SMALL;
 
@@ -61,6 +61,9 @@ pub(super) enum Text<'de> {
     /// Unescaped, in the scratch.
     Unescaped,
 }
+
+/// With so many escapes a string is read in blocks.
+const MANY: u32 = 8;
 
 const ONES: u64 = u64::MAX / 255;
 const HIGHS: u64 = ONES * 0x80;
@@ -244,7 +247,14 @@ impl<'de> Reader<'de, '_> {
     /// Goes past the rest of a string, which is not plain here.
     fn skip_escaped_string(&mut self) -> Result<()> {
         let bytes = self.text.as_bytes();
+        let mut escapes = 0;
         loop {
+            if escapes == MANY {
+                escapes = 0;
+                blocks::skip(bytes, &mut self.at);
+                self.at = plain_end(bytes, self.at);
+            }
+            escapes += 1;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -275,7 +285,16 @@ pub(in crate::chunk) fn unescape(
 ) -> core::result::Result<Option<Halves>, &'static str> {
     let mut halves = Halves::default();
     let mut is_any_lone = false;
+    let mut simple = 0;
     loop {
+        if simple == MANY {
+            simple = 0;
+            let from = *at;
+            blocks::unescape(bytes, at, out);
+            if *at > from {
+                halves.last = 0;
+            }
+        }
         let len = push_run(bytes.get(*at..).unwrap_or_default(), out);
         *at += len;
         if len > 0 {
@@ -288,6 +307,7 @@ pub(in crate::chunk) fn unescape(
                 if let Some(byte) = bytes.get(*at + 1).copied().and_then(unescaped) {
                     *at += 2;
                     out.push(byte);
+                    simple += 1;
                     continue;
                 }
                 let is_first = out.is_empty();
