@@ -65,6 +65,14 @@ fn block(window: &Window, mut piece: impl FnMut(&[u8], usize, Option<u8>)) -> (u
     (BLOCK, true)
 }
 
+/// Copies so many bytes. There are as many, since a run that is longer begins earlier in its block.
+#[inline(always)]
+fn copy<const LEN: usize>(from: &[u8], to: &mut [u8]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<LEN>(), to.first_chunk_mut()) {
+        *to = *from;
+    }
+}
+
 /// Appends what the inside of a string says from `at` to `out`, for as long as there are whole blocks of plain text and
 /// escapes of one byte.
 #[inline(never)]
@@ -78,12 +86,10 @@ pub(super) fn unescape(bytes: &[u8], at: &mut usize, out: &mut Vec<u8>) {
         let mut to = 0;
         let (len, goes_on) = block(window, |run, len, escaped| {
             let target = room.get_mut(to..).unwrap_or_default();
-            match (target.first_chunk_mut::<RUN>(), run.first_chunk::<RUN>()) {
-                (Some(target), Some(run)) if len <= RUN => *target = *run,
-                _ => target
-                    .iter_mut()
-                    .zip(run.iter().take(len))
-                    .for_each(|(to, from)| *to = *from),
+            if len <= RUN {
+                copy::<RUN>(run, target);
+            } else {
+                copy::<BLOCK>(run, target);
             }
             to += len;
             if let (Some(target), Some(byte)) = (room.get_mut(to), escaped) {
