@@ -103,7 +103,11 @@ impl Parser {
             Source::Stray => (self.framing.stray().text, false),
             Source::Run => (self.strays.run(), false),
         };
-        self.decoder.step(text, &mut self.cursor, is_error_event)
+        let step = self.decoder.step(text, &mut self.cursor, is_error_event);
+        if self.decoder.has_queued() || !self.cursor.is_over() {
+            self.framing.settle();
+        }
+        step
     }
 
     /// Queues what comes of a value.

@@ -9,6 +9,8 @@ use crate::{Error, Limit, Limits};
 /// How a frame of one line begins, with nearly every provider.
 const PREFIX: &[u8] = b"data: ";
 
+/// So much data is not copied if it is a frame's only line: to validate it once more for each look at it costs less.
+const LARGE: usize = 4 << 10;
 /// So much of a line is enough to see what it is.
 const HEAD: usize = 256;
 /// The longest name of a field and its colon.
@@ -88,7 +90,8 @@ struct Dispatched {
     terminated: bool,
     range: Range<u64>,
     is_invalid: bool,
-    /// The frame's bytes, and how many of them are data, where it was read at once; otherwise its text is in `block.data`.
+    /// The frame's bytes, and how many of them are data, where it was read at once: until the next feed. Otherwise its
+    /// text is in `block.data`.
     at_once: Option<(Span, usize)>,
 }
 
@@ -354,16 +357,51 @@ impl Decoder {
             _ => return Some(false),
         };
         let span = self.lines.take(line_len + end_len, ends_with_cr);
+        self.dispatch_at_once(span, data_len, span.range());
+        Some(true)
+    }
+
+    /// Takes a data line, and the blank line after it, if together they are a frame.
+    fn at_once(&mut self, span: Span) -> bool {
+        let line = self.lines.get(span);
+        let is_alone = !self.skipping && self.block.start.is_none();
+        if !is_alone || line.len() > self.max_frame_bytes || !line.starts_with(PREFIX) {
+            return false;
+        }
+        if simdutf8::basic::from_utf8(line).is_err() {
+            return false;
+        }
+        let Some(blank) = self.lines.blank_line() else {
+            return false;
+        };
+        let data_len = span.len() - PREFIX.len();
+        self.dispatch_at_once(span, data_len, span.offset..blank.offset + 1);
+        true
+    }
+
+    fn dispatch_at_once(&mut self, span: Span, data_len: usize, range: Range<u64>) {
         self.block.data.clear();
-        self.event.clear();
+        clear(&mut self.event);
         self.fields += 1;
         self.dispatched = Some(Dispatched {
             terminated: true,
-            range: span.range(),
+            range,
             is_invalid: false,
             at_once: Some((span, data_len)),
         });
-        Some(true)
+    }
+
+    /// Copies the frame's data if it is still where it was read: it will be looked at again and again, and after more was
+    /// fed.
+    pub(crate) fn settle(&mut self) {
+        let Some(dispatched) = &mut self.dispatched else {
+            return;
+        };
+        if let Some((span, len)) = dispatched.at_once.take() {
+            let data = self.lines.get(span).get(PREFIX.len()..);
+            let data = data.and_then(|data| data.get(..len)).unwrap_or_default();
+            push_decoded(&mut self.block.data, data, usize::MAX);
+        }
     }
 
     /// Goes to the next frame, stray line or fault.
@@ -375,6 +413,9 @@ impl Decoder {
         loop {
             match self.lines.next_line() {
                 Some(Line::Whole(span)) => {
+                    if span.len() >= LARGE && self.at_once(span) {
+                        return Some(Advance::Frame);
+                    }
                     if let Some(found) = self.line(span) {
                         return Some(found);
                     }

@@ -83,8 +83,9 @@ impl Lines {
         } else if self.start > self.bytes.len() / 2 {
             // What is moved is less than what was read since the last time, so all moves together are linear.
             self.base = self.offset();
-            let rest = self.bytes.len() - self.start + bytes.len();
-            if self.bytes.capacity() > KEPT_CAPACITY.max(rest.saturating_mul(4)) {
+            // With what was read since: as much may come again.
+            let used = self.bytes.len() + bytes.len();
+            if self.bytes.capacity() > KEPT_CAPACITY.max(used.saturating_mul(4)) {
                 self.bytes = self.bytes.get(self.start..).unwrap_or_default().to_vec();
             } else {
                 self.bytes.drain(..self.start);
@@ -202,6 +203,20 @@ impl Lines {
             self.state = State::PostCr;
         }
         span
+    }
+
+    /// The next line, if it is there and blank.
+    pub(super) fn blank_line(&mut self) -> Option<Span> {
+        if self.state == State::PostCr {
+            self.after_cr()?;
+        }
+        self.bytes
+            .get(self.start)
+            .filter(|byte| matches!(byte, b'\n' | b'\r'))?;
+        match self.next_line() {
+            Some(Line::Whole(span)) => Some(span),
+            _ => None,
+        }
     }
 
     /// A CR ended the last line: goes past the LF that belongs to it. None while it is open whether there is one.

@@ -36,10 +36,10 @@ fn window(bytes: &[u8], at: usize) -> Option<&Window> {
 }
 
 /// Goes through a block of the inside of a string, up to anything but plain text and escapes of one byte. `piece` is given
-/// what begins with a run of plain text, the length of the run, and what the escape after it stands for, if one comes. Gives
-/// how far it went, and whether another block may be next.
+/// where a run of plain text begins, its length, and what the escape after it stands for, if one comes. Gives how far it went,
+/// and whether another block may be next.
 #[inline(always)]
-fn block(window: &Window, mut piece: impl FnMut(&[u8], usize, Option<u8>)) -> (usize, bool) {
+fn block(window: &Window, mut piece: impl FnMut(usize, usize, Option<u8>)) -> (usize, bool) {
     let Some(block) = window.first_chunk() else {
         return (0, false);
     };
@@ -49,27 +49,25 @@ fn block(window: &Window, mut piece: impl FnMut(&[u8], usize, Option<u8>)) -> (u
         let special = specials.trailing_zeros() as usize;
         let is_escape = block.get(special) == Some(&b'\\');
         let escape = block.get(special + 1).copied().and_then(unescaped);
-        let run = window.get(from..).unwrap_or_default();
         if !is_escape || escape.is_none() {
-            piece(run, special - from, None);
+            piece(from, special - from, None);
             // An escape that the end of the block cuts begins the next one.
             return (special, is_escape && special + 1 == BLOCK);
         }
-        piece(run, special - from, escape);
+        piece(from, special - from, escape);
         from = special + 2;
         // Neither the backslash nor what it escapes.
         specials &= !(3 << special);
     }
-    let run = window.get(from..).unwrap_or_default();
-    piece(run, BLOCK - from, None);
+    piece(from, BLOCK - from, None);
     (BLOCK, true)
 }
 
-/// Copies so many bytes. There are as many, since a run that is longer begins earlier in its block.
+/// Copies so many bytes. There are as many: a run that is longer begins earlier in its block.
 #[inline(always)]
-fn copy<const LEN: usize>(from: &[u8], to: &mut [u8]) {
-    if let (Some(from), Some(to)) = (from.first_chunk::<LEN>(), to.first_chunk_mut()) {
-        *to = *from;
+fn copy<const LEN: usize>(window: &Window, from: usize, room: &mut Window, to: usize) {
+    if let (Some(run), Some(target)) = (window.get(from..from + LEN), room.get_mut(to..to + LEN)) {
+        target.copy_from_slice(run);
     }
 }
 
@@ -82,14 +80,15 @@ pub(super) fn unescape(bytes: &[u8], at: &mut usize, out: &mut Vec<u8>) {
     while let Some(window) = window(bytes, *at) {
         let start = out.len();
         out.extend_from_slice(&[0; BLOCK + RUN]);
-        let room = out.get_mut(start..).unwrap_or_default();
+        let Some(room) = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut) else {
+            return;
+        };
         let mut to = 0;
-        let (len, goes_on) = block(window, |run, len, escaped| {
-            let target = room.get_mut(to..).unwrap_or_default();
+        let (len, goes_on) = block(window, |from, len, escaped| {
             if len <= RUN {
-                copy::<RUN>(run, target);
+                copy::<RUN>(window, from, room, to);
             } else {
-                copy::<BLOCK>(run, target);
+                copy::<BLOCK>(window, from, room, to);
             }
             to += len;
             if let (Some(target), Some(byte)) = (room.get_mut(to), escaped) {
