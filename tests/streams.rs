@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{check_completed, differences, for_each_cut, naive, read, streams};
+use chatwire::{ErrorKind, Event, Parser};
+use common::{Outcome, check_completed, differences, for_each_cut, naive, read, streams};
 
 #[test]
 fn every_case_is_read_as_it_says() {
@@ -45,6 +46,47 @@ fn every_cut_gives_the_same_events_errors_offsets_frames_and_deviations() {
             assert_eq!(outcome, whole, "{}, {how}", case.id);
         });
     }
+}
+
+/// What is large is left where it was fed; so nothing of it must be looked for there once more was fed.
+#[test]
+fn large_frames_are_read_as_small_ones_also_if_more_is_fed_between_their_events() {
+    type Items = Vec<Result<Event<'static>, ErrorKind>>;
+    let kinds = |outcome: &Outcome| -> Items {
+        let items = outcome.items.iter();
+        items
+            .map(|item| item.clone().map_err(|fault| fault.kind))
+            .collect()
+    };
+    let mut count = 0;
+    for case in streams() {
+        let small = String::from_utf8_lossy(&case.input);
+        let large = small.replace("data: {", &format!("data: {}{{", " ".repeat(5000)));
+        let whole = read([large.as_bytes()]);
+        assert_eq!(
+            kinds(&whole),
+            kinds(&read([small.as_bytes()])),
+            "{}",
+            case.id
+        );
+        assert_eq!(read(large.as_bytes().chunks(1400)), whole, "{}", case.id);
+        for size in [700, 5000, 12_000] {
+            let mut parser = Parser::new();
+            let mut items = Items::new();
+            // One event after each read, as long as there is one.
+            for read in large.as_bytes().chunks(size) {
+                parser.feed(read);
+                items.extend(parser.next_owned().map(|item| item.map_err(|e| e.kind())));
+            }
+            parser.finish();
+            while let Some(item) = parser.next_owned() {
+                items.push(item.map_err(|error| error.kind()));
+            }
+            assert_eq!(items, kinds(&whole), "{}, {size} bytes a read", case.id);
+            count += usize::from(large.len() > size);
+        }
+    }
+    assert!(count > 300, "{count}");
 }
 
 #[test]
@@ -193,7 +235,7 @@ fn every_known_key_that_comes_twice_is_noted() {
 }
 
 /// A stream, and the errors of it: kind and offset.
-type Told<'a> = (&'a [u8], &'a [(chatwire::ErrorKind, u64)]);
+type Told<'a> = (&'a [u8], &'a [(ErrorKind, u64)]);
 
 #[test]
 fn what_stands_around_stray_lines_keeps_its_place_and_its_order() {
