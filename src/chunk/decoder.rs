@@ -109,6 +109,11 @@ impl Decoder {
         Ok(len)
     }
 
+    /// Whether there is a payload that the next one can be like.
+    pub(crate) fn can_resume(&self) -> bool {
+        self.template.as_ref().is_some_and(Template::is_current)
+    }
+
     #[cfg(test)]
     pub(crate) fn template_hits(&self) -> u64 {
         self.template.as_ref().map_or(0, |template| template.hits)

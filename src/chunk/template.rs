@@ -94,6 +94,11 @@ impl Template {
         self.change
     }
 
+    /// Whether the chunk holds the payload that was learned, or one that differs from it in the holes.
+    pub(super) const fn is_current(&self) -> bool {
+        self.is_current
+    }
+
     pub(super) const fn deviations(&self) -> DeviationSet {
         self.deviations
     }

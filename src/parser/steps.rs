@@ -175,6 +175,9 @@ impl Parser {
         }
         // The chunk that was lent last may be another one now, also if nothing comes of it.
         self.last = None;
+        if !self.decoder.can_resume() {
+            return Resumed::Nothing;
+        }
         let Some((data, is_all)) = self.framing.fresh_data() else {
             return Resumed::Nothing;
         };

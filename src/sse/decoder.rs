@@ -475,7 +475,13 @@ impl Decoder {
         if line.len() > self.max_frame_bytes {
             return Some(self.too_large_line(span));
         }
-        let (name, value) = match memchr::memchr(b':', line) {
+        // Nearly all are data: no need to look for the colon.
+        let colon = if line.starts_with(b"data:") {
+            Some("data".len())
+        } else {
+            memchr::memchr(b':', line)
+        };
+        let (name, value) = match colon {
             Some(colon) => {
                 let value = line.get(colon + 1..).unwrap_or_default();
                 (
