@@ -194,6 +194,19 @@ fn what_only_looks_like_the_payload_before_is_read_for_itself() {
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"index":null,"function":{"name":"f","arguments":"@"}}]}}]}"#,
         r#"{"choices":[{"delta":{"reasoning":"@","reasoning":""}}]}"#,
         r#"{"created":1e400,"choices":[{"delta":{"content":"@"}}]}"#,
+        // The content is that of a choice that is skipped.
+        r#"{"choices":[{"index":4294967296,"delta":{"content":"@"}},{"index":0,"delta":{}}]}"#,
+        // What repeats counts again, beside what differs.
+        r#"{"choices":[{"delta":{"content":"@","tool_calls":[{"index":0,"function":{"name":"f","arguments":"@"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":"@","refusal":"r"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"@","audio":{"data":"d","transcript":"t"}}}]}"#,
+        r#"{"choices":[{"delta":{"content":"@","function_call":{"name":"f","arguments":"1"}}}]}"#,
+        r#"{"choices":[{"delta":{"content":"@","annotations":[1],"x":["y"]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"i","function":{"name":"f","arguments":"@"}}],"x":[1]}}]}"#,
+        r#"{"choices":[{"delta":{"content":"@"},"finish_reason":"stop"}]}"#,
+        r#"{"choices":[{"delta":{"content":"@"}}],"usage":{"total_tokens":1}}"#,
+        r#"{"choices":[{"delta":{"content":"@"}}],"moderation":{"m":"@"}}"#,
+        r#"{"choices":[{"delta":{"content":"@"},"logprobs":{"content":[{"token":"@"}],"refusal":[1]}}]}"#,
     ] {
         let stream: String = ["a", "b", "c"]
             .map(|text| format!("data: {}\n\n", payload.replace('@', text)))

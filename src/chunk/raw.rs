@@ -95,25 +95,26 @@ impl RawJson {
 }
 
 impl RawJson {
-    /// Appends the members of another object to this one.
+    /// Appends the members of another object, which has some, to this one.
     pub(crate) fn append_members(&mut self, other: &Self) {
-        let members = |text: &str| {
-            text.trim()
-                .strip_prefix('{')?
-                .strip_suffix('}')
-                .map(|inner| inner.trim().len())
+        let inner = |text: &str| {
+            Some(
+                text.trim()
+                    .strip_prefix('{')?
+                    .strip_suffix('}')?
+                    .trim()
+                    .len(),
+            )
         };
-        match (members(&self.0), members(&other.0)) {
-            (_, None | Some(0)) => {}
-            (None | Some(0), _) => self.0.clone_from(&other.0),
-            _ => {
-                self.0.truncate(self.0.trim_end().len());
-                self.0.pop();
-                self.0.push(',');
-                self.0
-                    .push_str(other.0.trim().strip_prefix('{').unwrap_or_default());
-            }
+        if matches!(inner(&self.0), None | Some(0)) {
+            self.0.clone_from(&other.0);
+            return;
         }
+        self.0.truncate(self.0.trim_end().len());
+        self.0.pop();
+        self.0.push(',');
+        self.0
+            .push_str(other.0.trim().strip_prefix('{').unwrap_or_default());
     }
 }
 

@@ -190,7 +190,7 @@ impl Cursor {
     ) -> Shape {
         if let Some(end) = value_end {
             self.at = end;
-            if end == self.last || self.rest(text).trim_start().is_empty() {
+            if end == self.last {
                 self.state = State::Over;
                 return Shape::Single;
             }

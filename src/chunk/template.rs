@@ -475,12 +475,15 @@ fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use alloc::format;
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use crate::Parser;
+    use super::*;
+    use crate::chunk::Decoder;
+    use crate::{Limits, Parser};
 
     /// How many of the payloads of a stream the fast path decoded, in reads of a size.
     fn hits(payloads: &[String], line_end: &str, size: usize) -> u64 {
@@ -560,6 +563,40 @@ mod tests {
             )
         };
         is_nearly_all(&(0..1000).map(of).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nearly_all_of_a_stream_with_log_probabilities_takes_the_fast_path() {
+        let of = |at: usize| {
+            let choice = format!(
+                r#"{{"index":0,"delta":{{"content":"{at}"}},"logprobs":{{"content":[{{"token":"{at}","bytes":[{at}]}}],"refusal":null}}}}"#
+            );
+            format!(r#"{{"object":"chat.completion.chunk","choices":[{choice}]}}"#)
+        };
+        is_nearly_all(&(0..1000).map(of).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_payload_that_is_cut_anywhere_may_still_be_like_the_one_before() {
+        for payload in [
+            r#"{"created":@,"choices":[{"delta":{"content":"\n@","reasoning":"@"}}],"obfuscation":"a@"}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":@,"function":{"arguments":"\"@"}}]}}]}"#,
+            r#"{"choices":[{"delta":{},"logprobs":{"content":[@,{"a":"@"}]}}]}"#,
+        ] {
+            let mut decoder = Decoder::with_template(Limits::default());
+            for number in ["1", "2", "3"] {
+                let payload = payload.replace('@', number);
+                decoder.payloads(&payload).next_payload().unwrap().unwrap();
+            }
+            let payload = payload.replace('@', "45678");
+            for (len, _) in payload.char_indices() {
+                let resumed = decoder.resume(&payload.as_bytes()[..len], true);
+                assert_eq!(resumed, Err(Refused::Incomplete), "{payload} at {len}");
+            }
+            let line = format!("{payload}\n\n");
+            assert_eq!(decoder.resume(line.as_bytes(), true), Ok(payload.len()));
+            assert!(decoder.resume(b"{\"other\":1}\n\n", true).is_err());
+        }
     }
 
     #[test]
