@@ -488,6 +488,33 @@ fn the_layers_by_hand_give_the_parsers_completion() {
 }
 
 #[test]
+fn what_is_kept_as_text_compares_and_shows_as_what_it_says() {
+    let chunk = |json: &str| Chunk::from_json(json).unwrap();
+    let of = |content: &str| {
+        let chunk = chunk(&format!(
+            r#"{{"choices":[{{"logprobs":{{"content":{content}}}}}]}}"#
+        ));
+        chunk.choices[0].logprobs.clone().unwrap().content.unwrap()
+    };
+    assert_eq!(of(r#"[{"a":1,"b":"\u00e9"}]"#), of(r#"[ {"b":"é", "a":1} ]"#));
+    assert_ne!(of("[1]"), of("[2]"));
+    assert_ne!(of("[1]"), of("[1,1]"));
+    assert_eq!(format!("{:?}", of("[1,2]")), "[1,2]");
+    let source = |error: &dyn std::error::Error| error.source().is_some();
+    assert!(source(&of("[1]").decode::<Vec<String>>().unwrap_err()));
+    assert_eq!(of("[1]").decode::<Vec<u8>>().unwrap(), [1]);
+
+    let extra = chunk(r#"{"choices":[],"b":[1],"a":"x","b":2}"#).extra;
+    assert_eq!(format!("{extra:?}"), r#"{"a": "\"x\"", "b": "2"}"#);
+    let map = chatwire::Extra::from(extra.clone().into_map());
+    assert_eq!(extra, map);
+    assert_eq!(
+        format!("{map:?}"),
+        r#"{"a": String("x"), "b": Number(2)}"#
+    );
+}
+
+#[test]
 fn a_default_parser_is_a_new_one() {
     for stream in ["{\"error\":{\"message\":\"x\"}}", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n[DONE]\n"] {
         let mut parser = Parser::default();

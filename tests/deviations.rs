@@ -174,7 +174,7 @@ fn codes_are_unique_and_found_by_their_name() {
 }
 
 /// Where fields are, at `@`, what is good there, and which kinds of values are not: `b`ool, `n`umber, `t`ext, `l`ist, `o`bject.
-const FIELDS: [(&str, &str, &str); 32] = [
+const FIELDS: [(&str, &str, &str); 35] = [
     (r#"{@,"choices":[]}"#, r#""id":"a""#, "bnlo"),
     (r#"{@,"choices":[]}"#, r#""object":"a""#, "bnlo"),
     (r#"{@,"choices":[]}"#, r#""created":1"#, "btlo"),
@@ -286,6 +286,22 @@ const FIELDS: [(&str, &str, &str); 32] = [
         r#"{"choices":[{"delta":{"tool_calls":[{"custom":{@}}]}}]}"#,
         r#""name":"f""#,
         "bnlo",
+    ),
+    // Lists and objects are taken as the JSON that they are.
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{@}}]}}]}"#,
+        r#""arguments":"a""#,
+        "bn",
+    ),
+    (
+        r#"{"choices":[{"delta":{"tool_calls":[{"custom":{@}}]}}]}"#,
+        r#""input":"a""#,
+        "bn",
+    ),
+    (
+        r#"{"choices":[{"delta":{"function_call":{@}}}]}"#,
+        r#""arguments":"a""#,
+        "bn",
     ),
 ];
 

@@ -7,7 +7,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use chatwire::{Event, Limit, Limits, Options, Parser};
+use chatwire::{Deviation, Event, Limit, Limits, Options, Parser};
 use common::{End, Outcome, for_each_cut, read, read_with};
 
 fn limited(set: impl FnOnce(&mut Limits)) -> Options {
@@ -380,7 +380,7 @@ fn ten_thousand_tool_indices_give_as_many_calls_as_the_limit() {
 
 #[test]
 fn an_index_over_u32_costs_its_part_and_is_told_once() {
-    for over in ["4294967296", "9223372036854775808", "1e30", "\"4294967296\"", "18446744073709551616"] {
+    for over in ["4294967296", "9223372036854775808", "4294967295.5", "1e30", "\"4294967296\"", "18446744073709551616"] {
         let chunk =
             format!(r#"{{"choices":[{{"index":{over},"delta":{{"content":"x"}}}},{{"index":0,"delta":{{"content":"a"}}}}]}}"#);
         let tool = calls(0, &[call(0, "[0]"), call(1, "[1]")]).replace(r#""index":0,"id""#, &format!(r#""index":{over},"id""#));
@@ -392,6 +392,10 @@ fn an_index_over_u32_costs_its_part_and_is_told_once() {
         assert_eq!((outcome.completion.choices.len(), outcome.completion.text()), (1, "aa"), "{over}");
         assert_eq!(outcome.completed()[0].2.id.as_deref(), Some("i1"), "{over}");
     }
+    // The largest one is not over, but no whole number either as it is written here.
+    let outcome = read([frame(r#"{"choices":[{"index":4294967295.0,"delta":{"content":"a"}}]}"#).as_bytes()]);
+    assert_eq!(said(&outcome)[0], "chunk 0");
+    assert!(outcome.deviations.set().contains(Deviation::IndexInvalid));
     let stream = frame(r#"{"choices":[{"index":4294967295,"delta":{"tool_calls":[{"index":4294967295}]}}]}"#);
     let outcome = read([stream.as_bytes()]);
     assert_eq!(said(&outcome)[0], "chunk 0");
