@@ -52,6 +52,20 @@ fn reasoning_stream() -> String {
     (0..FRAMES).map(chunk).collect()
 }
 
+/// Log probabilities beside each word, some with a vendor's field.
+fn logprobs_stream() -> String {
+    let chunk = |nth: usize| {
+        let entry = format!("{{\"token\":\"{}\",\"logprob\":-0.{},\"bytes\":[{nth}]}}", word(nth), nth % 7);
+        let vendor = if nth % 5 == 0 { ",\"x\":null" } else { "" };
+        format!(
+            "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}},\
+             \"logprobs\":{{\"content\":[{entry}],\"refusal\":null}},\"finish_reason\":null}}]{vendor}}}\n\n",
+            word(nth)
+        )
+    };
+    (0..FRAMES).map(chunk).collect()
+}
+
 /// Eight calls in parallel, their fragments interleaved, some chunks with two.
 fn tools_stream() -> String {
     let chunk = |nth: usize| {
@@ -78,6 +92,7 @@ fn nothing_is_allocated_for_a_frame_but_the_growth_of_the_answer() {
         ("content", content_stream(), 1),
         ("reasoning", reasoning_stream(), 2),
         ("eight calls", tools_stream(), 8),
+        ("log probabilities", logprobs_stream(), 2),
     ];
     for (name, stream, texts) in streams {
         let (warm_up, rest) = stream.as_bytes().split_at(stream.len() / 4);

@@ -176,3 +176,83 @@ impl Hints {
         self.in_choice |= key == "error";
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::super::types::{Audio, CustomDelta, FunctionDelta, Logprobs};
+    use super::*;
+
+    #[test]
+    fn what_holds_large_text_is_not_kept_for_later() {
+        let large = || Some("x".repeat(SMALL + 1));
+        let call = |change: fn(&mut ToolCallDelta, Option<String>)| {
+            let mut call = ToolCallDelta {
+                id: Some("x".repeat(SMALL)),
+                r#type: Some("function".into()),
+                function: Some(FunctionDelta::default()),
+                ..ToolCallDelta::default()
+            };
+            change(&mut call, large());
+            call
+        };
+        let function = |change: fn(&mut FunctionDelta, Option<String>)| {
+            let mut call = call(|_, _| {});
+            change(call.function.get_or_insert_default(), large());
+            call
+        };
+        let calls = [
+            call(|call, large| call.id = large),
+            call(|call, large| call.r#type = large),
+            call(|call, _| call.custom = Some(CustomDelta::default())),
+            call(|call, large| call.extra.push("k", &large.unwrap_or_default())),
+            function(|function, large| function.name = large),
+            function(|function, large| function.arguments = large),
+        ];
+        let mut spare = Spare::default();
+        for call in calls.clone() {
+            spare.keep_call(Some(call));
+        }
+        spare.keep_call(None);
+        assert!(spare.calls.is_empty());
+        spare.keep_call(Some(call(|_, _| {})));
+        assert_eq!(spare.calls.len(), 1);
+
+        let choice = |change: fn(&mut Choice, Option<String>)| {
+            let mut choice = Choice::default();
+            choice.delta.content = Some("x".repeat(SMALL));
+            choice.delta.tool_calls = vec![call(|_, _| {})];
+            choice.finish_reason = Some(FinishReason::Other("x".repeat(SMALL)));
+            change(&mut choice, large());
+            choice
+        };
+        let mut choices = vec![
+            choice(|choice, large| choice.delta.role = large),
+            choice(|choice, large| choice.delta.content = large),
+            choice(|choice, large| choice.delta.refusal = large),
+            choice(|choice, large| choice.delta.reasoning_content = large),
+            choice(|choice, _| choice.delta.function_call = Some(FunctionDelta::default())),
+            choice(|choice, large| choice.finish_reason = large.map(FinishReason::Other)),
+            choice(|choice, _| choice.message = Some(Box::default())),
+            choice(|choice, _| choice.logprobs = Some(Logprobs::default())),
+            choice(|choice, _| choice.delta.audio = Some(Audio::default().into())),
+            choice(|choice, _| choice.delta.annotations = Some(RawJson::new("[]"))),
+            choice(|choice, large| choice.extra.push("k", &large.unwrap_or_default())),
+            choice(|choice, large| choice.delta.extra.push("k", &large.unwrap_or_default())),
+            choice(|choice, _| choice.delta.tool_calls.push(ToolCallDelta::default())),
+        ];
+        choices.extend(calls.map(|call| {
+            let mut choice = choice(|_, _| {});
+            choice.delta.tool_calls = vec![call];
+            choice
+        }));
+        for (nth, choice) in choices.into_iter().enumerate() {
+            spare.keep_choice(Some(choice));
+            assert!(spare.choices.is_empty(), "{nth}");
+        }
+        spare.keep_choice(None);
+        spare.keep_choice(Some(choice(|_, _| {})));
+        assert_eq!(spare.choices.len(), 1);
+    }
+}

@@ -353,6 +353,23 @@ mod tests {
     }
 
     #[test]
+    fn large_buffers_are_given_back() {
+        for (unescaped, raw, left) in [
+            (9, 9, (0, 0)),
+            (9, 8, (0, 8)),
+            (8, 9, (8, 0)),
+            (8, 8, (8, 8)),
+        ] {
+            let mut scratch = Scratch {
+                unescaped: Vec::with_capacity(unescaped),
+                raw: String::with_capacity(raw),
+            };
+            scratch.clear_large(8);
+            assert_eq!((scratch.unescaped.capacity(), scratch.raw.capacity()), left);
+        }
+    }
+
+    #[test]
     fn what_is_no_json_and_means_something_is_tolerated() {
         for (text, value, deviation) in [
             (
