@@ -213,4 +213,30 @@ fn what_only_looks_like_the_payload_before_is_read_for_itself() {
             .concat();
         assert_same(stream.as_bytes(), payload);
     }
+    // Arguments, and one thing beside them that counts each time it comes.
+    let opening = r#"{"tool_calls":[{"index":0,"id":"i","type":"function","function":{"name":"f","arguments":"{\"a\":\""}}]}"#;
+    for delta in [
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":"","type":"","function":{"name":"","arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":"j","function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":"j","function":{"name":"g","arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"name":"g","arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"x":["@"],"function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"x":["y"],"function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"custom":{"name":"c","input":"y"},"function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"function":{"arguments":"@"}}]}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"content":"c"}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"reasoning":"r"}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"refusal":"r"}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"role":"assistant"}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"audio":{"data":"d"}}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"annotations":[1]}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"x":["y"]}"#,
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"@"}}],"function_call":{"arguments":"1"}}"#,
+    ] {
+        let frame = |delta: &str| format!("data: {{\"choices\":[{{\"delta\":{delta}}}]}}\n\n");
+        let rest = ["a", "b", "c", "d"].map(|text| frame(&delta.replace('@', text)));
+        let stream = frame(opening) + &rest.concat();
+        assert_same(stream.as_bytes(), delta);
+    }
 }

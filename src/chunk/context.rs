@@ -236,7 +236,7 @@ mod tests {
             choice(|choice, large| choice.finish_reason = large.map(FinishReason::Other)),
             choice(|choice, _| choice.message = Some(Box::default())),
             choice(|choice, _| choice.logprobs = Some(Logprobs::default())),
-            choice(|choice, _| choice.delta.audio = Some(Audio::default().into())),
+            choice(|choice, _| choice.delta.audio = Some(Audio::default())),
             choice(|choice, _| choice.delta.annotations = Some(RawJson::new("[]"))),
             choice(|choice, large| choice.extra.push("k", &large.unwrap_or_default())),
             choice(|choice, large| choice.delta.extra.push("k", &large.unwrap_or_default())),
