@@ -66,6 +66,14 @@ fn logprobs_stream() -> String {
     (0..FRAMES).map(chunk).collect()
 }
 
+/// The same usage in every chunk.
+fn usage_stream() -> String {
+    let usage = "{\"total_tokens\":1,\"prompt_tokens_details\":{\"cached_tokens\":1},\"cost\":0.5}";
+    (0..FRAMES)
+        .map(|nth| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}}}}],\"usage\":{usage}}}\n\n", word(nth)))
+        .collect()
+}
+
 /// Eight calls in parallel, their fragments interleaved, some chunks with two.
 fn tools_stream() -> String {
     let chunk = |nth: usize| {
@@ -93,6 +101,7 @@ fn nothing_is_allocated_for_a_frame_but_the_growth_of_the_answer() {
         ("reasoning", reasoning_stream(), 2),
         ("eight calls", tools_stream(), 8),
         ("log probabilities", logprobs_stream(), 2),
+        ("usage", usage_stream(), 1),
     ];
     for (name, stream, texts) in streams {
         let (warm_up, rest) = stream.as_bytes().split_at(stream.len() / 4);

@@ -93,6 +93,19 @@ fn a_call_completes_once_and_whole_right_after_the_chunk_that_finishes_its_choic
 }
 
 #[test]
+fn a_call_is_told_of_its_choice_where_lower_choices_come_after_it_in_the_same_chunk() {
+    let choice = |index: u32| {
+        let call = json!({"index": 0, "id": format!("i{index}"), "function": {"name": "f", "arguments": "[0]"}});
+        json!({"index": index, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"})
+    };
+    let stream = frame(&json!([choice(2), choice(7), choice(1), choice(5)])) + "data: [DONE]\n\n";
+    let completed = read([stream.as_bytes()]).completed();
+    let told = completed.iter();
+    let told: Vec<_> = told.map(|(choice, _, call)| (*choice, call.id.as_deref().unwrap())).collect();
+    assert_eq!(told, [(2, "i2"), (7, "i7"), (1, "i1"), (5, "i5")]);
+}
+
+#[test]
 fn a_call_that_a_cut_left_open_never_completes() {
     let stream = interleaved(0) + &finish(0, "tool_calls") + USAGE + DONE;
     let finished_at = (interleaved(0) + &finish(0, "tool_calls")).len();
