@@ -152,6 +152,71 @@ fn a_message_alone_is_read_beside_a_choice_that_has_both() {
     assert_eq!(texts, [Some("d"), Some("y")]);
 }
 
+/// The answer of chunks that are these.
+fn answer(chunks: &[String]) -> chatwire::ChatCompletion {
+    let frames: String = chunks
+        .iter()
+        .map(|chunk| format!("data: {chunk}\n\n"))
+        .collect();
+    read([frames.as_bytes()]).completion
+}
+
+#[test]
+fn the_results_of_moderation_add_up_and_what_says_nothing_takes_nothing_away() {
+    let moderation = |results: &[&str]| {
+        let chunk = |results: &&str| format!(r#"{{"choices":[],"moderation":{results}}}"#);
+        let chunks: Vec<_> = results.iter().map(chunk).collect();
+        let moderation = answer(&chunks).moderation.unwrap();
+        serde_json::from_str::<serde_json::Value>(moderation.as_str()).unwrap()
+    };
+    let (input, output) = (r#"{"input":[1]}"#, r#"{"output":[2]}"#);
+    for (results, want) in [
+        (&[input, output][..], r#"{"input":[1],"output":[2]}"#),
+        (&[input, input], input),
+        (&[input, "{}"], input),
+        (&[input, "[7]"], input),
+        (&["{}", input], input),
+        (&[input, r#"{"input":null}"#], input),
+        (&[input, r#"{"input":[3]}"#], r#"{"input":[3]}"#),
+        (
+            &[input, r#"{"input":null,"output":[2]}"#, r#"{"output":4}"#],
+            r#"{"input":[1],"output":4}"#,
+        ),
+    ] {
+        let want: serde_json::Value = serde_json::from_str(want).unwrap();
+        assert_eq!(moderation(results), want, "{results:?}");
+    }
+}
+
+#[test]
+fn unknown_fields_of_deltas_merge_by_their_type() {
+    for (one, another, want) in [
+        (r#""a""#, r#""b""#, r#""ab""#),
+        (r#""a""#, r#""""#, r#""a""#),
+        (r#""a""#, "null", r#""a""#),
+        ("null", "1", "1"),
+        ("[1]", "[2,3]", "[1,2,3]"),
+        (
+            r#"{"x":"a","y":1}"#,
+            r#"{"x":"b","z":2}"#,
+            r#"{"x":"ab","y":1,"z":2}"#,
+        ),
+        (r#"{"x":[1]}"#, r#"{"x":null}"#, r#"{"x":[1]}"#),
+        ("1", "2", "2"),
+        ("true", "false", "false"),
+        ("[1]", "2", "2"),
+        (r#"{"name":"a"}"#, r#"{"name":"b"}"#, r#"{"name":"b"}"#),
+        (r#"{"name":"a"}"#, r#"{"name":""}"#, r#"{"name":"a"}"#),
+        (r#"{"name":""}"#, r#"{"name":"b"}"#, r#"{"name":"b"}"#),
+    ] {
+        let of = |value: &str| format!(r#"{{"choices":[{{"delta":{{"k":{value}}}}}]}}"#);
+        let answer = answer(&[of(one), of(another)]);
+        let want: serde_json::Value = serde_json::from_str(want).unwrap();
+        let got = answer.choices[0].message.extra.get("k");
+        assert_eq!(got, Some(want), "{one} {another}");
+    }
+}
+
 #[test]
 fn of_usage_twice_in_x_groq_the_last_counts() {
     let payload =

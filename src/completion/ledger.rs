@@ -103,3 +103,29 @@ impl Ledger {
 pub(super) fn filled(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_decoded_if_the_completion_could_hold_it() {
+        for (max_bytes, raw, fits) in [
+            (4, "1234", true),
+            (3, "1234", false),
+            (10_000, "[1,2]", true),
+            (100, "[1,2]", false),
+        ] {
+            let mut ledger = Ledger {
+                deviations: DeviationSet::new(),
+                max_tool_calls: 0,
+                max_depth: 0,
+                max_bytes,
+                left: 0,
+                is_full: false,
+            };
+            assert_eq!(ledger.decode(raw).is_some(), fits, "{raw}");
+            assert_eq!(ledger.is_full, !fits, "{raw}");
+        }
+    }
+}
