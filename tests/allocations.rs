@@ -20,7 +20,8 @@ fn read(parser: &mut Parser, bytes: &[u8], read: usize) {
 
 /// Words of different lengths, the longest among the first.
 fn word(nth: usize) -> &'static str {
-    [" extraordinarily", " a", " \\\"quoted\\\"", "\\n\\n", " word", "é"][nth % 6]
+    const INDENTED: &str = "\\n\\t\\t\\t\\t{\\n\\t\\t\\t\\t\\t\\\"key\\\": 1\\n";
+    [" extraordinarily", " a", " \\\"quoted\\\"", INDENTED, "\\n\\n", " word", "é"][nth % 7]
 }
 
 /// OpenAI's shape with all that it has in every chunk.

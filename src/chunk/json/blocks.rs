@@ -75,8 +75,6 @@ fn copy<const LEN: usize>(window: &Window, from: usize, room: &mut Window, to: u
 /// escapes of one byte.
 #[inline(never)]
 pub(super) fn unescape(bytes: &[u8], at: &mut usize, out: &mut Vec<u8>) {
-    // What is said is never longer than how it is said.
-    out.reserve(bytes.len().saturating_sub(*at));
     while let Some(window) = window(bytes, *at) {
         let start = out.len();
         out.extend_from_slice(&[0; BLOCK + RUN]);

@@ -214,6 +214,8 @@ impl<'de> Reader<'de, '_> {
         self.at = start;
         self.unescaped.clear();
         let bytes = self.text.as_bytes();
+        // What is said is never longer than how it is said.
+        self.unescaped.reserve(bytes.len().saturating_sub(start));
         match unescape(bytes, &mut self.at, self.unescaped) {
             Ok(halves) => {
                 self.at += 1;
