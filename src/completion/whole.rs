@@ -238,13 +238,32 @@ impl Number {
 #[cfg(test)]
 #[allow(clippy::indexing_slicing)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn is_whole(text: &str) -> bool {
         Scan::default().is_whole(text, 128)
     }
 
-    /// Every text of up to five of these tokens, against serde_json.
+    /// Whether it is whole, and has members, by serde_json.
+    fn expected(text: &str) -> (bool, bool) {
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => (true, !fields.is_empty()),
+            Ok(Value::Array(list)) => (true, !list.is_empty()),
+            _ => (false, false),
+        }
+    }
+
+    /// The same by a scan that saw the first byte alone, so that it goes on from there by itself.
+    fn grown(text: &str) -> (bool, bool) {
+        let mut scan = Scan::default();
+        assert!(!scan.is_whole(&text[..1], 128), "{text}");
+        let is_whole = scan.is_whole(text, 128);
+        (is_whole, is_whole && scan.is_filled())
+    }
+
+    /// Every text of up to four of these tokens, against serde_json.
     #[test]
     fn agrees_with_serde_json_on_every_short_text() {
         const TOKENS: [&str; 20] = [
@@ -276,13 +295,26 @@ mod tests {
             for at in from..until {
                 for token in TOKENS {
                     let text = alloc::format!("{}{token}", texts[at]);
-                    let expected = serde_json::from_str::<serde_json::Value>(&text)
-                        .is_ok_and(|value| value.is_object() || value.is_array());
-                    assert_eq!(is_whole(&text), expected, "{text:?}");
+                    assert_eq!(is_whole(&text), expected(&text).0, "{text:?}");
+                    assert_eq!(grown(&text), expected(&text), "{text:?}");
                     texts.push(text);
                 }
             }
             from = until;
+        }
+    }
+
+    /// Every text of six of these, most of them brackets.
+    #[test]
+    fn brackets_must_match() {
+        const TOKENS: [&str; 8] = ["{", "}", "[", "]", ",", ":", "\"a\"", "0"];
+        for mut nth in 0..TOKENS.len().pow(6) {
+            let mut text = alloc::string::String::new();
+            for _ in 0..6 {
+                text += TOKENS[nth % TOKENS.len()];
+                nth /= TOKENS.len();
+            }
+            assert_eq!(grown(&text), expected(&text), "{text:?}");
         }
     }
 

@@ -153,6 +153,11 @@ pub fn read_with<'a>(
                 ),
                 Err(_) => assert!(parser.event().is_none()),
             }
+            let is_last = match &item {
+                Ok(event) => matches!(event, Event::Done(_)),
+                Err(error) => error.kind() == ErrorKind::Truncated,
+            };
+            assert_eq!(parser.is_terminated(), is_last, "{item:?}");
             items.push(item.map_err(|error| Fault::from(&error)));
             frames.push(parser.frame().map(|frame| {
                 (
