@@ -145,7 +145,21 @@ fn a_run_of_bare_lines_over_max_frame_bytes_is_told_once() {
             let outcome = read_with(options, pieces, End::Finish);
             assert_eq!(said(&outcome), ["chunk 0", want, &after, "done"], "{max}: {how}");
             assert_eq!(outcome.completion.text(), text);
+            assert_eq!(outcome.deviations.set().contains(Deviation::BareJson), text == "aba", "{max}: {how}");
         });
+    }
+}
+
+#[test]
+fn a_run_of_bare_lines_that_is_no_json_is_no_event_stream_unless_fields_came() {
+    const BARE: &str = "{\"a\":\nnot so}\n";
+    for (stream, want) in [
+        (BARE.to_owned(), &["not_event_stream 0", "truncated 14"][..]),
+        (BARE.to_owned() + "[DONE]\n", &["not_event_stream 0", "done"]),
+        (A.to_owned() + BARE, &["chunk 0", "malformed 57", "truncated 71"]),
+        (A.to_owned() + BARE + DONE, &["chunk 0", "malformed 57", "done"]),
+    ] {
+        for_each_cut(stream.as_bytes(), |how, pieces| assert_eq!(said(&read(pieces)), want, "{stream:?}, {how}"));
     }
 }
 
