@@ -346,7 +346,13 @@ impl Parser {
     }
 
     #[cfg(test)]
-    pub(crate) fn template_hits(&self) -> u64 {
-        self.decoder.template_hits()
+    pub(crate) fn template_tries_and_hits(&self) -> (u64, u64) {
+        self.decoder.template_tries_and_hits()
+    }
+
+    /// How many bytes were searched for line ends.
+    #[cfg(test)]
+    pub(crate) fn searched(&self) -> u64 {
+        self.framing.searched()
     }
 }

@@ -68,6 +68,25 @@ fn a_line_at_max_frame_bytes_is_read_and_one_byte_more_is_skipped_to_the_blank_l
 }
 
 #[test]
+fn a_frame_like_the_one_before_it_is_held_to_the_limit_too() {
+    let of = |len: usize| delta(&format!(r#""content":"{}""#, "x".repeat(len)));
+    for line_end in ["\n", "\r\n"] {
+        for over in 0..8 {
+            let (small, large) = (of(3).repeat(3).replace('\n', line_end), of(10 + over).replace('\n', line_end));
+            let max = large.len() - 2 * line_end.len() - over;
+            let stream = format!("{small}{large}{small}");
+            let (at, after) = (small.len(), small.len() + large.len());
+            let want = if over == 0 { format!("chunk {at}") } else { format!("max_frame_bytes {at}") };
+            for size in [1, 64, usize::MAX] {
+                let options = limited(|limits| limits.max_frame_bytes = max);
+                let said = said(&read_with(options, stream.as_bytes().chunks(size), End::Finish));
+                assert_eq!((said[3].as_str(), &said[4]), (want.as_str(), &format!("chunk {after}")), "{over} {size}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_data_lines_of_a_frame_count_together() {
     let padding = format!(r#""padding":"{}"}}"#, "x".repeat(40));
     let lines = [r#"{"choices":[{"#, r#""delta":{"content":"b"}}],"#, &padding];

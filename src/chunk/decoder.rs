@@ -115,8 +115,9 @@ impl Decoder {
     }
 
     #[cfg(test)]
-    pub(crate) fn template_hits(&self) -> u64 {
-        self.template.as_ref().map_or(0, |template| template.hits)
+    pub(crate) fn template_tries_and_hits(&self) -> (u64, u64) {
+        let template = self.template.as_ref();
+        template.map_or((0, 0), |template| (template.tries, template.hits))
     }
 
     /// Whether the value that was decoded last gives something more.

@@ -279,6 +279,11 @@ impl Decoder {
         self.fields
     }
 
+    #[cfg(test)]
+    pub(crate) fn searched(&self) -> u64 {
+        self.lines.examined
+    }
+
     /// How many bytes were fed.
     pub(crate) fn fed(&self) -> u64 {
         self.lines.fed()
