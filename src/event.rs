@@ -110,7 +110,8 @@ pub enum Event<'a> {
     ChunkParsed(Lent<'a, Chunk>),
     /// The chunk carried token counts. It comes each time: with running totals once per chunk. The last one counts.
     UsageFrame(Lent<'a, Usage>),
-    /// A tool call is complete: once per call, whole, and frozen from now on.
+    /// A tool call is complete: once per call, whole, and frozen from now on. The arguments of a function are JSON by its
+    /// grammar: not every reader takes a number out of range, or half a surrogate pair, that a model may write.
     #[non_exhaustive]
     ToolCallComplete {
         /// The index of its choice.

@@ -225,11 +225,13 @@ enum When {
 use When::{AtEnd, AtReason, Never};
 
 /// A call; when it completes where the reason is any but `length`, and where it is.
-const COMPLETION: [(&str, When, When); 25] = [
+const COMPLETION: [(&str, When, When); 27] = [
     (r#"{"function":{"name":"f","arguments":"{\"a\":1}"}}"#, AtReason, AtReason),
     (r#"{"function":{"name":"f","arguments":"[0]"}}"#, AtReason, AtReason),
     (r#"{"function":{"name":"f","arguments":" [[]] "}}"#, AtReason, AtReason),
     (r#"{"function":{"name":"f","arguments":{"a":{}}}}"#, AtReason, AtReason),
+    (r#"{"function":{"name":"f","arguments":"{\"a\":1e999}"}}"#, AtReason, AtReason),
+    (r#"{"function":{"name":"f","arguments":"[\"\\ud83d\"]"}}"#, AtReason, AtReason),
     (r#"{"function":{"name":"f"}}"#, AtEnd, Never),
     (r#"{"function":{"name":"f","arguments":""}}"#, AtEnd, Never),
     (r#"{"function":{"name":"f","arguments":" \n"}}"#, AtEnd, Never),
