@@ -143,6 +143,12 @@ fn message(error: &Json) -> String {
 const CHUNK_FIELDS: [&str; 10] = ["id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation",
     "moderation", "usage", "choices"];
 
+/// Whether arguments have members; none if they are no whole JSON object or list.
+pub fn is_filled(arguments: &str) -> Option<bool> {
+    let json = json::whole(&arguments.encode_utf16().collect::<Vec<_>>())?;
+    Some(!matches!(json.compact().as_str(), "[]" | "{}"))
+}
+
 /// A value as serde_json has it: keys sorted, numbers as binary ones.
 fn sorted(json: &Json) -> serde_json::Value {
     let number = |text: &str| match (text.parse::<u64>(), text.parse::<i64>(), text.parse::<f64>()) {
