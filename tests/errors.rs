@@ -8,6 +8,7 @@ mod common;
 
 use std::error::Error as _;
 
+use chatwire::chunk::{Decoder, Payload};
 use chatwire::ErrorKind::{Api, Deviation, Malformed, NotEventStream, TooLarge, Truncated};
 use chatwire::{ApiError, DeviationSet, Error, ErrorKind, Event, Limit, Options, Parser};
 use common::{read, End, for_each_cut, read_with, streams};
@@ -329,6 +330,18 @@ fn under_the_event_name_error_any_object_or_text_is_an_error_but_not_a_chunk() {
         let error = items.iter().find_map(|item| item.as_ref().err()).map(|error| error.message.as_str());
         assert_eq!(error, message, "{data}");
         assert_eq!(items.contains(&Ok(())), data.contains("choices") || data.contains("usage"), "{data}");
+    }
+}
+
+#[test]
+fn the_decoder_of_payloads_knows_the_event_name_error_too() {
+    let mut decoder = Decoder::new();
+    for (event, is_error) in [("error", true), ("message", false)] {
+        for payload in ["overloaded", r#"{"why":"overloaded"}"#] {
+            let mut payloads = decoder.payloads_of_event(event, payload);
+            let told = matches!(payloads.next_payload(), Some(Ok(Payload::Api(_))));
+            assert_eq!(told, is_error, "{event} {payload}");
+        }
     }
 }
 

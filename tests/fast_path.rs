@@ -204,6 +204,7 @@ fn what_only_looks_like_the_payload_before_is_read_for_itself() {
         r#"{"choices":[{"delta":{"content":"@","annotations":[1],"x":["y"]}}]}"#,
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"i","function":{"name":"f","arguments":"@"}}],"x":[1]}}]}"#,
         r#"{"choices":[{"delta":{"content":"@"},"finish_reason":"stop"}]}"#,
+        r#"{"choices":[{"message":{"content":"m"}}],"obfuscation":"@"}"#,
         r#"{"choices":[{"delta":{"content":"@"}}],"usage":{"total_tokens":1}}"#,
         r#"{"choices":[{"delta":{"content":"@"}}],"moderation":{"m":"@"}}"#,
         r#"{"choices":[{"delta":{"content":"@"},"logprobs":{"content":[{"token":"@"}],"refusal":[1]}}]}"#,

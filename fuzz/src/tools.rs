@@ -337,7 +337,11 @@ pub fn tools(data: &[u8]) {
         fragments.push(Fragment::arbitrary(&mut unstructured).expect("missing bytes are zeros"));
     }
     let body = stream_of(&fragments);
-    let marker = if matches!(end, 0 | 3) { "data: [DONE]\n\n" } else { "" };
+    let marker = if matches!(end, 0 | 3) {
+        "data: [DONE]\n\n"
+    } else {
+        ""
+    };
     let stream = format!("{body}{marker}");
     let size = if end == 3 { 7 } else { usize::MAX };
     let end = if end == 2 { End::Abort } else { End::Finish };

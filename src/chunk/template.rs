@@ -612,6 +612,7 @@ mod tests {
             }
             let line = format!("{payload}\n\n");
             assert_eq!(decoder.resume(line.as_bytes(), true), Ok(payload.len()));
+            assert_eq!(decoder.resume(payload.as_bytes(), false), Ok(payload.len()));
             assert!(decoder.resume(b"{\"other\":1}\n\n", true).is_err());
         }
     }

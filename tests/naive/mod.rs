@@ -145,7 +145,7 @@ const CHUNK_FIELDS: [&str; 10] = ["id", "object", "created", "model", "service_t
 
 /// Whether arguments have members; none if they are no whole JSON object or list.
 pub fn is_filled(arguments: &str) -> Option<bool> {
-    let json = json::whole(&arguments.encode_utf16().collect::<Vec<_>>())?;
+    let json = whole(&arguments.encode_utf16().collect::<Vec<_>>())?;
     Some(!matches!(json.compact().as_str(), "[]" | "{}"))
 }
 
