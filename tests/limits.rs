@@ -334,14 +334,22 @@ fn an_object_that_fills_and_empties_gives_back_what_it_took() {
 
 #[test]
 fn the_counts_of_a_usage_are_kept_when_its_fields_are_too_much() {
-    let usage = |n: usize| frame(&format!(r#"{{"choices":[],"usage":{{"total_tokens":{n},"x":"{}","prompt_tokens_details":{{"cached_tokens":{n},"y":1}},"completion_tokens_details":{{"reasoning_tokens":{n},"z":1}}}}}}"#, "x".repeat(n)));
+    let usage = |n: usize| frame(&format!(r#"{{"choices":[],"usage":{{"prompt_tokens":{n},"completion_tokens":{n},"total_tokens":{n},"x":"{}","prompt_tokens_details":{{"cached_tokens":{n},"y":1}},"completion_tokens_details":{{"reasoning_tokens":{n},"z":1}}}}}}"#, "x".repeat(n)));
     let outcome = read_limited(&(usage(5) + &usage(2_000) + &usage(7)), |limits| limits.max_completion_bytes = 1_000);
     let told: Vec<_> = said(&outcome).into_iter().filter(|said| said.starts_with("max")).collect();
     assert_eq!(told, [format!("max_completion_bytes {}", usage(5).len())]);
     let usages: Vec<_> = outcome.items.iter().filter_map(|item| if let Ok(Event::UsageFrame(usage)) = item { Some(serde_json::to_string(&**usage).unwrap().len()) } else { None }).collect();
     assert!(usages[1] > 2_000, "the event has all: {usages:?}");
     let json = serde_json::to_string(&outcome.completion.usage).unwrap();
-    assert!(json.starts_with(r#"{"total_tokens":7,"prompt_tokens_details":{"cached_tokens":7"#) && json.contains(r#""reasoning_tokens":7"#), "{json}");
+    assert!(json.contains(r#""total_tokens":7,"prompt_tokens_details":{"cached_tokens":7"#) && json.contains(r#""reasoning_tokens":7"#), "{json}");
+    // While they are too much the counts alone are kept, and all of them.
+    let outcome = read_limited(&(usage(5) + &usage(2_000)), |limits| limits.max_completion_bytes = 1_000);
+    let json = serde_json::to_value(&outcome.completion.usage).unwrap();
+    let (cached, reasoning) = (serde_json::json!({"cached_tokens": 2_000}), serde_json::json!({"reasoning_tokens": 2_000}));
+    assert_eq!(json, serde_json::json!({
+        "prompt_tokens": 2_000, "completion_tokens": 2_000, "total_tokens": 2_000,
+        "prompt_tokens_details": cached, "completion_tokens_details": reasoning,
+    }));
 }
 
 #[test]
