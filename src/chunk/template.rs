@@ -10,10 +10,14 @@
 //! checks it, and a half surrogate pair is a miss; a payload with a key that comes twice is never learned; and what was
 //! tolerated in the learned payload is recorded again.
 
+mod holes;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ops::Range;
+
+use holes::{Hole, holes_of};
 
 use super::RawJson;
 use super::json::{Reader, Scratch, ShortText, special_in, unescape};
@@ -24,8 +28,6 @@ use crate::{Deviation, DeviationSet};
 /// A longer payload is not learned: to compare it would cost more than it saves.
 const MAX_LEN: usize = 4 << 10;
 const MAX_HOLES: usize = 6;
-/// An object with more keys is not learned.
-const MAX_KEYS: usize = 32;
 
 /// A payload with holes, and how well it has done.
 #[derive(Debug, Clone, Default)]
@@ -65,22 +67,6 @@ pub(crate) enum Change {
     Texts,
     /// As `Delta`; but of the delta, index and arguments of its one tool call: there is nothing else in it.
     Arguments,
-}
-
-/// A value that may differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hole {
-    Content,
-    Reasoning,
-    Arguments,
-    Obfuscation,
-    Created,
-    ToolIndex,
-    /// The list of log probabilities of the content, which is kept as text, and how deep the one was that was learned: a
-    /// deeper one may be over the limit.
-    Logprobs {
-        depth: usize,
-    },
 }
 
 /// Why a payload was not filled in.
@@ -243,7 +229,7 @@ impl Template {
         ranges.clear();
         let halves = Cell::default();
         let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &halves);
-        let is_good = walk(&mut reader, Level::Chunk, ranges) && reader.rest().is_empty();
+        let is_good = holes_of(&mut reader, ranges) && reader.rest().is_empty();
         ranges.retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
         let is_single = |at: usize, hole| !ranges.iter().take(at).any(|(other, _)| other == hole);
         if !is_good
@@ -392,92 +378,6 @@ fn digits(bytes: &[u8], at: &mut usize) -> Result<u64, Refused> {
         (Some(b'1'..=b'9'), 1..=19) => Ok(number),
         _ => Err(Refused::Miss),
     }
-}
-
-/// What is being looked through for holes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Chunk,
-    Choice,
-    Delta,
-    Call,
-    Function,
-    Logprobs,
-}
-
-/// Looks through an object for holes. False if it has a shape that is not to be learned.
-fn walk(reader: &mut Reader<'_, '_>, level: Level, holes: &mut Vec<(Hole, Range<usize>)>) -> bool {
-    let mut is_good = true;
-    let mut seen = [""; MAX_KEYS];
-    let mut count = 0;
-    let walked = reader.members(|reader, key| {
-        is_good &= !seen.iter().take(count).any(|earlier| *earlier == key);
-        match seen.get_mut(count) {
-            Some(free) => *free = key,
-            None => is_good = false,
-        }
-        count += 1;
-        let value = reader.rest();
-        let start = reader.at();
-        let (hole, inner) = match (level, key) {
-            (Level::Chunk, "obfuscation") => (Some(Hole::Obfuscation), None),
-            (Level::Chunk, "created") => (Some(Hole::Created), None),
-            (Level::Chunk, "choices") => (None, Some(Level::Choice)),
-            (Level::Choice, "delta") => (None, Some(Level::Delta)),
-            (Level::Choice, "logprobs") => (None, Some(Level::Logprobs)),
-            (Level::Logprobs, "content") => (Some(Hole::Logprobs { depth: 0 }), None),
-            (Level::Delta, "content") => (Some(Hole::Content), None),
-            (Level::Delta, "reasoning_content" | "reasoning" | "reasoning_text" | "thinking") => {
-                (Some(Hole::Reasoning), None)
-            }
-            (Level::Delta, "tool_calls") => (None, Some(Level::Call)),
-            (Level::Call, "index") => (Some(Hole::ToolIndex), None),
-            (Level::Call, "function") => (None, Some(Level::Function)),
-            (Level::Function, "arguments") => (Some(Hole::Arguments), None),
-            _ => (None, None),
-        };
-        match inner {
-            Some(inner) if value.starts_with('{') => is_good &= walk(reader, inner, holes),
-            Some(inner) if value.starts_with('[') => {
-                let mut count = 0;
-                reader.elements(|reader| {
-                    count += 1;
-                    if reader.rest().starts_with('{') {
-                        is_good &= walk(reader, inner, holes);
-                        Ok(())
-                    } else {
-                        reader.skip().map(|_| ())
-                    }
-                })?;
-                is_good &= count <= 1;
-            }
-            _ => {
-                reader.skip()?;
-                let end = reader.at();
-                let is_number = matches!(hole, Some(Hole::Created | Hole::ToolIndex));
-                let is_empty = end - start <= 2;
-                match hole {
-                    Some(hole)
-                        if is_number && value.starts_with(|first: char| first.is_ascii_digit()) =>
-                    {
-                        holes.push((hole, start..end));
-                    }
-                    Some(Hole::Reasoning) if is_empty => {}
-                    Some(Hole::Logprobs { .. }) if value.starts_with('[') => {
-                        let depth = reader.deepest;
-                        holes.push((Hole::Logprobs { depth }, start..end));
-                    }
-                    Some(Hole::Logprobs { .. }) => {}
-                    Some(hole) if !is_number && value.starts_with('"') => {
-                        holes.push((hole, start + 1..end - 1))
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
-    });
-    is_good && walked.is_ok()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::ops::Range;
 
+use super::fields::{is_stray, milliseconds, push_decoded};
 use super::lines::{KEPT_CAPACITY, Line, Lines, Span};
 use crate::{Error, Limit, Limits};
 
@@ -13,8 +14,6 @@ const PREFIX: &[u8] = b"data: ";
 const LARGE: usize = 4 << 10;
 /// So much of a line is enough to see what it is.
 const HEAD: usize = 256;
-/// The longest name of a field and its colon.
-const NAME: usize = "error:".len();
 
 /// One dispatched event of an event stream (WHATWG's "event"; here that word is [`Event`](crate::Event)).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -608,45 +607,8 @@ impl Block {
     }
 }
 
-/// Whether a line, or the head of one, is plainly no field, no comment, and no error of llama.cpp.
-fn is_stray(line: &[u8]) -> bool {
-    let Some(head) = line.get(..NAME) else {
-        return false;
-    };
-    let name = head.split(|byte| *byte == b':').next().unwrap_or_default();
-    !matches!(name, b"" | b"data" | b"event" | b"id" | b"retry" | b"error")
-}
-
 /// Empties a text, and gives a large buffer back.
 fn clear(text: &mut String) {
     text.clear();
     text.shrink_to(KEPT_CAPACITY);
-}
-
-/// Appends bytes as UTF-8; each invalid sequence as U+FFFD, as the Encoding standard counts them. False if there was one.
-/// Those make the text longer: once it is over `max` bytes nothing more is appended.
-fn push_decoded(text: &mut String, bytes: &[u8], max: usize) -> bool {
-    if let Ok(valid) = simdutf8::basic::from_utf8(bytes) {
-        text.push_str(valid);
-        true
-    } else {
-        for part in bytes.utf8_chunks() {
-            if text.len() > max {
-                break;
-            }
-            text.push_str(part.valid());
-            if !part.invalid().is_empty() {
-                text.push(char::REPLACEMENT_CHARACTER);
-            }
-        }
-        false
-    }
-}
-
-/// ASCII digits only; a number over u64 is no valid time either.
-fn milliseconds(value: &[u8]) -> Option<u64> {
-    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    core::str::from_utf8(value).ok()?.parse().ok()
 }

@@ -19,6 +19,7 @@
 //! ```
 
 mod decoder;
+mod fields;
 mod lines;
 
 pub(crate) use decoder::Advance;

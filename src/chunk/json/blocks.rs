@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::string::unescaped;
+use super::escape::unescaped;
 
 const BLOCK: usize = 64;
 /// So much of a run of plain text is copied in always the same steps.

@@ -6,6 +6,7 @@
 
 mod access;
 mod blocks;
+mod escape;
 mod number;
 mod rewrite;
 mod skip;
@@ -19,12 +20,13 @@ use core::fmt;
 use crate::{Deviation, DeviationSet};
 
 pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
+pub(crate) use escape::unescaped;
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
 pub(crate) use skip::container;
 pub(crate) use string::Halves;
+pub(crate) use string::plain_end;
 pub(super) use string::{ShortText, special_in, unescape};
-pub(crate) use string::{plain_end, unescaped};
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
 pub(crate) const MAX_DEPTH: usize = 512;
