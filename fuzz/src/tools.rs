@@ -59,6 +59,9 @@ pub(crate) enum Arguments {
     Text(String),
 }
 
+/// No more than `Limits::max_tool_calls`: of one delta no more fragments are read.
+const MOST: usize = 128;
+
 /// JSON; "" is absent.
 const INDICES: [&str; 16] = [
     "",
@@ -333,7 +336,7 @@ pub fn tools(data: &[u8]) {
     let mut unstructured = Unstructured::new(data);
     let end = unstructured.arbitrary::<u8>().unwrap_or_default() % 4;
     let mut fragments = Vec::new();
-    while !unstructured.is_empty() && fragments.len() < 200 {
+    while !unstructured.is_empty() && fragments.len() < MOST {
         fragments.push(Fragment::arbitrary(&mut unstructured).expect("missing bytes are zeros"));
     }
     let body = stream_of(&fragments);
