@@ -387,6 +387,10 @@ fn every_value_of_every_stream_is_the_same_after_serde() {
             choice.message.tool_calls.iter_mut().for_each(|call| *call = typed(call));
         }
         check(round_trip(&completion));
+        for choice in &completion.choices {
+            check(round_trip(choice));
+            check(round_trip(&choice.message));
+        }
     }
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
 }

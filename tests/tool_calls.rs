@@ -270,6 +270,11 @@ fn every_row_of_the_table_of_completion_holds() {
                     let completes = when == AtReason || when == AtEnd && is_end;
                     let at = outcome.items.iter().position(|item| matches!(item, Ok(Event::ToolCallComplete { .. })));
                     assert_eq!((at, outcome.items.len()), (completes.then_some(2), 3 + usize::from(completes)), "{stream} {end:?}");
+                    for (_, _, done) in outcome.completed() {
+                        // A legacy call is told as the tool call that it is.
+                        let is_legacy = outcome.completion.choices[0].message.function_call.is_some();
+                        assert!(!is_legacy || done.r#type.as_deref() == Some("function") && done.id.is_none(), "{done:?}");
+                    }
                     let at_reason = outcome.frames.get(2).is_some_and(|frame| frame.as_ref().is_some_and(|frame| frame.1.contains(reason)));
                     assert!(!completes || at_reason == (when == AtReason), "{stream} {end:?}");
                     if let Some(Ok(Event::Done(done))) = outcome.items.last() {
