@@ -172,6 +172,20 @@ proptest! {
 }
 
 #[test]
+fn texts_of_any_length_and_script_are_read_into_the_holes() {
+    for char in ["x", "é", "日", "😀", "\\n", "\\u65e5"] {
+        for before in ["", "a", "ab", "abc"] {
+            // Long ones among short ones, so that a buffer is used for both.
+            let frames = (0..40).map(|nth| {
+                let text = format!("{before}{}", char.repeat(nth * 7 % 23));
+                format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}],\"obfuscation\":\"{text}\"}}\n\n")
+            });
+            assert_same(frames.collect::<String>().as_bytes(), char);
+        }
+    }
+}
+
+#[test]
 fn a_frame_of_two_values_that_comes_again_loses_neither() {
     let of = |text: &str| {
         format!(

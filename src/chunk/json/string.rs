@@ -270,11 +270,7 @@ pub(in crate::chunk) fn unescape(
     loop {
         if simple == MANY {
             simple = 0;
-            let from = *at;
             blocks::unescape(bytes, at, out);
-            if *at > from {
-                halves.last = 0;
-            }
         }
         let len = push_run(bytes.get(*at..).unwrap_or_default(), out);
         *at += len;
