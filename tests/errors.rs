@@ -350,6 +350,8 @@ fn an_error_is_told_also_where_a_limit_costs_what_it_stands_in() {
     let deep = "[".repeat(130) + &"]".repeat(130);
     for payload in [
         r#"{"choices":[{"index":4294967296,"error":{"message":"m"}}]}"#.to_owned(),
+        // The first one.
+        r#"{"choices":[{"index":4294967296,"error":{"message":"m"}},{"index":4294967297,"error":{"message":"n"}}]}"#.to_owned(),
         format!(r#"{{"error":{{"message":"m","x":{deep}}}}}"#),
     ] {
         let items = read([format!("data: {payload}\n\n").as_bytes()]).items;
