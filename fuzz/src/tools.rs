@@ -203,7 +203,8 @@ impl Fragment {
         let inside = serde_json::from_str::<String>(&arguments);
         inside
             .ok()
-            .filter(|text| self.as_json && is_whole(text))
+            // In one line.
+            .filter(|text| self.as_json && is_whole(text) && !text.contains(['\n', '\r']))
             .unwrap_or(arguments)
     }
 
