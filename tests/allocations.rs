@@ -131,3 +131,15 @@ fn a_parser_that_was_reset_keeps_its_buffers() {
         assert!(second.bytes_total + READ as u64 <= first.bytes_total, "{second:?} after {first:?}");
     }
 }
+
+#[test]
+fn what_comes_after_the_end_is_not_kept() {
+    let body = "data: [DONE]\n\n".to_owned() + &"x".repeat(1 << 20);
+    let mut parser = Parser::new();
+    let held = measure(|| {
+        read(&mut parser, body.as_bytes(), usize::MAX);
+        read(&mut parser, body.as_bytes(), READ);
+    });
+    assert!(parser.is_terminated());
+    assert!(held.bytes_current < 64 << 10, "{held:?}");
+}

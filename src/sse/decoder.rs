@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::ops::Range;
 
-use super::fields::{is_stray, milliseconds, push_decoded};
+use super::fields::{Block, clear, is_stray, milliseconds, push_decoded};
 use super::lines::{KEPT_CAPACITY, Line, Lines, Span};
 use crate::{Error, Limit, Limits};
 
@@ -70,18 +70,6 @@ pub struct Decoder {
     /// The stray line has bytes that are no UTF-8.
     stray_is_invalid: bool,
     fields: u64,
-}
-
-/// The fields read since the last blank line.
-#[derive(Debug, Clone, Default)]
-struct Block {
-    start: Option<u64>,
-    event: String,
-    data: String,
-    has_data: bool,
-    id: String,
-    has_id: bool,
-    is_invalid: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -593,22 +581,4 @@ impl Decoder {
             self.block.data = String::new();
         }
     }
-}
-
-impl Block {
-    fn clear(&mut self) {
-        self.start = None;
-        clear(&mut self.event);
-        self.data.clear();
-        self.has_data = false;
-        clear(&mut self.id);
-        self.has_id = false;
-        self.is_invalid = false;
-    }
-}
-
-/// Empties a text, and gives a large buffer back.
-fn clear(text: &mut String) {
-    text.clear();
-    text.shrink_to(KEPT_CAPACITY);
 }

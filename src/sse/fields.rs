@@ -1,9 +1,41 @@
-//! What lines say: which are fields, and what their values are.
+//! What lines say: which are fields, what their values are, and those of the block at hand.
 
 use alloc::string::String;
 
+use super::lines::KEPT_CAPACITY;
+
 /// The longest name of a field and its colon.
 const NAME: usize = "error:".len();
+
+/// The fields read since the last blank line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Block {
+    pub(super) start: Option<u64>,
+    pub(super) event: String,
+    pub(super) data: String,
+    pub(super) has_data: bool,
+    pub(super) id: String,
+    pub(super) has_id: bool,
+    pub(super) is_invalid: bool,
+}
+
+impl Block {
+    pub(super) fn clear(&mut self) {
+        self.start = None;
+        clear(&mut self.event);
+        self.data.clear();
+        self.has_data = false;
+        clear(&mut self.id);
+        self.has_id = false;
+        self.is_invalid = false;
+    }
+}
+
+/// Empties a text, and gives a large buffer back.
+pub(super) fn clear(text: &mut String) {
+    text.clear();
+    text.shrink_to(KEPT_CAPACITY);
+}
 
 /// Whether a line, or the head of one, is plainly no field, no comment, and no error of llama.cpp.
 pub(super) fn is_stray(line: &[u8]) -> bool {
