@@ -144,6 +144,7 @@ impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for Key<'_, F> {
         f.write_str("a key")
     }
 
+    #[inline(always)]
     fn visit_str<E>(self, key: &str) -> Result<Option<T>, E> {
         let known = (self.known)(key);
         if known.is_none() {

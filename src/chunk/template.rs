@@ -20,8 +20,7 @@ use core::ops::Range;
 use holes::{Hole, holes_of};
 
 use super::RawJson;
-use super::json::{Reader, Scratch, ShortText, special_in, unescape};
-use super::reuse::set_text;
+use super::json::{Reader, Scratch, special_in, unescape};
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
 
@@ -299,39 +298,25 @@ fn text(bytes: &[u8], at: usize, slot: &mut Option<String>) -> Result<usize, Ref
     };
     match special_in(block) {
         Some(len) if block.get(len) == Some(&b'"') => {
-            match ShortText::of(block, len) {
-                Some(short) => short.set(slot),
-                None => set_plain(slot, block.get(..len).unwrap_or_default())?,
-            }
+            let mut out = buffer(slot);
+            out.extend_from_slice(block);
+            set(slot, out, len)?;
             Ok(at + len)
         }
         _ => long_text(bytes, at, slot),
     }
 }
 
-/// Writes a text without escapes into a field.
-fn set_plain(slot: &mut Option<String>, text: &[u8]) -> Result<(), Refused> {
-    let text = simdutf8::basic::from_utf8(text).map_err(|_| Refused::Miss)?;
-    set_text(slot, text);
-    Ok(())
-}
-
 /// As `text`, for any text.
 #[inline(never)]
 fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<usize, Refused> {
-    let old = slot.take().filter(|old| old.capacity() <= MAX_LEN);
-    let mut out = old.unwrap_or_default().into_bytes();
-    out.clear();
+    let mut out = buffer(slot);
     let mut at = start;
     let halves = unescape(bytes, &mut at, &mut out);
-    // Filled up with zeros it is validated sixteen bytes at a time, without a rest of unforeseeable length.
     let len = out.len();
-    out.resize(len.next_multiple_of(16), 0);
-    let text = String::from_utf8(out);
-    let is_good = text.is_ok() && halves == Ok(None);
-    // Also if this is a miss the buffer is kept.
-    let text = slot.insert(text.unwrap_or_default());
-    text.truncate(len);
+    out.extend_from_slice(&[0; 16]);
+    out.truncate(len.next_multiple_of(16));
+    let is_good = set(slot, out, len).is_ok() && halves == Ok(None);
     if at >= bytes.len() {
         Err(Refused::Incomplete)
     } else if is_good {
@@ -339,6 +324,32 @@ fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<us
     } else {
         Err(Refused::Miss)
     }
+}
+
+/// The buffer of a field, empty, to be `set` again.
+#[inline(always)]
+fn buffer(slot: &mut Option<String>) -> Vec<u8> {
+    let old = slot.take().filter(|old| old.capacity() <= MAX_LEN);
+    let mut out = old.unwrap_or_default().into_bytes();
+    out.clear();
+    out
+}
+
+/// Writes the text of which so many bytes are in `out` into a field. After it is what fills it up to whole blocks of
+/// sixteen bytes: to copy and to validate these takes always the same steps, whatever the length of the text. The lengths
+/// in a stream are not foreseeable, and a wrong guess of the processor costs more than that.
+#[inline(always)]
+fn set(slot: &mut Option<String>, out: Vec<u8>, len: usize) -> Result<(), Refused> {
+    let text = String::from_utf8(out).or_else(|error| {
+        // The block may end inside of a character.
+        let mut out = error.into_bytes();
+        out.truncate(len);
+        String::from_utf8(out)
+    });
+    let mut text = text.map_err(|_| Refused::Miss)?;
+    text.truncate(len);
+    *slot = Some(text);
+    Ok(())
 }
 
 /// The list that is next, no deeper than so many levels; in one line, if this is of more than one payload.

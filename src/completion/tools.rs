@@ -120,8 +120,7 @@ impl Tools {
         delta: &mut ToolCallDelta,
         ledger: &mut Ledger,
     ) -> bool {
-        let by_index = |(seen, _): &&(u32, u32)| Some(*seen) == delta.index;
-        let Some((_, at)) = self.by_index.iter().find(by_index).copied() else {
+        let Some(at) = delta.index.and_then(|index| self.by_index(index)) else {
             return false;
         };
         let (Some(slot), Some(new)) = (self.slots.get_mut(at as usize), &delta.function) else {
@@ -213,6 +212,14 @@ impl Tools {
         Ok(Some(slot))
     }
 
+    /// The last slot of an index. Most often the indices count from 0: then it is seen at once.
+    fn by_index(&self, index: u32) -> Option<u32> {
+        let is_it = |(seen, _): &&(u32, u32)| *seen == index;
+        let counted = self.by_index.get(index as usize).filter(is_it);
+        let (_, slot) = counted.or_else(|| self.by_index.iter().find(is_it))?;
+        Some(*slot)
+    }
+
     /// The first table: none if the fragment begins a new call.
     fn find(&self, message: &Message, fragment: &Fragment<'_>) -> Option<Last> {
         if fragment.is_whole {
@@ -225,11 +232,8 @@ impl Tools {
                 .position(|slot| slot.place == Place::FunctionCall)?;
             return u32::try_from(legacy).ok().map(Last::Slot);
         }
-        let by_index = fragment
-            .index
-            .and_then(|index| self.by_index.iter().find(|(seen, _)| *seen == index));
-        if let Some((_, slot)) = by_index {
-            return Some(Last::Slot(*slot));
+        if let Some(slot) = fragment.index.and_then(|index| self.by_index(index)) {
+            return Some(Last::Slot(slot));
         }
         if let Some(id) = fragment.id {
             let by_id = self

@@ -26,7 +26,7 @@ pub(crate) use rewrite::value;
 pub(crate) use skip::container;
 pub(crate) use string::Halves;
 pub(crate) use string::plain_end;
-pub(super) use string::{ShortText, special_in, unescape};
+pub(super) use string::{special_in, unescape};
 
 /// Whoever recurses into values goes no deeper than this, whatever [`Limits::max_depth`](crate::Limits::max_depth) says.
 pub(crate) const MAX_DEPTH: usize = 512;

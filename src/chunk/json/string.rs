@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use super::escape::{hex4, unescaped};
 use super::{Reader, Result, blocks};
 use crate::Deviation;
-use crate::chunk::reuse::SMALL;
 
 /// The halves of UTF-16 surrogate pairs that a text lacks the other half of, at its two ends.
 ///
@@ -80,49 +79,6 @@ const fn special(bytes: [u8; 8]) -> u64 {
         | backslash.wrapping_sub(ONES) & !backslash
         | word.wrapping_sub(ONES * 0x20) & !word)
         & HIGHS
-}
-
-/// ASCII text of less than sixteen bytes. To copy it takes always the same steps, whatever its length: the lengths of the
-/// texts in a stream are not foreseeable, and a wrong guess of the processor costs more than the copy.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::chunk) struct ShortText {
-    /// The text and zeros.
-    block: Block,
-    len: usize,
-}
-
-/// Aligned, so that it is seen at once that it is ASCII.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(16))]
-struct Block([u8; 16]);
-
-impl ShortText {
-    /// So many of the bytes, if they are ASCII.
-    #[inline(always)]
-    pub(in crate::chunk) fn of(bytes: &[u8; 16], len: usize) -> Option<Self> {
-        let text = u128::from_le_bytes(*bytes) & !(u128::MAX << (8 * len));
-        let is_ascii = text & (u128::from(HIGHS) << 64 | u128::from(HIGHS)) == 0;
-        is_ascii.then_some(Self {
-            block: Block(text.to_le_bytes()),
-            len,
-        })
-    }
-
-    /// Writes it into a field.
-    #[inline(always)]
-    pub(in crate::chunk) fn set(&self, slot: &mut Option<String>) {
-        match slot {
-            Some(old) if old.capacity() <= SMALL => old.clear(),
-            _ => *slot = Some(String::new()),
-        }
-        let text = core::str::from_utf8(&self.block.0).unwrap_or_default();
-        // In words, as it was written: what is written in two pieces cannot be read at once as one.
-        if let (Some(target), Some(head), Some(tail)) = (slot, text.get(..8), text.get(8..16)) {
-            target.push_str(head);
-            target.push_str(tail);
-            target.truncate(self.len);
-        }
-    }
 }
 
 /// The position of the first byte that is a quote, a backslash or a control byte.
