@@ -183,7 +183,17 @@ impl Parser {
     /// # Errors
     /// What the server said against us, and what could not be read, at its place in the stream. The next call goes on.
     /// Only [`Truncated`](crate::ErrorKind::Truncated) is final.
+    #[inline]
     pub fn next_event(&mut self) -> Option<Result<Event<'_>, Error>> {
+        // Where bytes come one by one that is nearly all there is to do.
+        if self.is_idle && self.framing.is_waiting() {
+            return None;
+        }
+        self.next()
+    }
+
+    fn next(&mut self) -> Option<Result<Event<'_>, Error>> {
+        self.is_idle = false;
         let Some(item) = self.step() else {
             self.last = None;
             return None;

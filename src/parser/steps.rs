@@ -38,12 +38,6 @@ impl Parser {
     /// Goes on to the next item.
     #[inline]
     pub(super) fn step(&mut self) -> Option<Item> {
-        if self.is_idle {
-            if self.framing.is_waiting() {
-                return None;
-            }
-            self.is_idle = false;
-        }
         if self.is_clear {
             match self.resume() {
                 Resumed::Frame(change) if self.add(change) => {

@@ -324,6 +324,7 @@ impl Decoder {
     }
 
     /// Whether all there is is the head of a line, too short to be looked at.
+    #[inline]
     pub(crate) fn is_waiting(&mut self) -> bool {
         let longest = if self.skipping {
             0

@@ -93,7 +93,11 @@ impl Lines {
             self.searched = self.searched.saturating_sub(self.start);
             self.start = 0;
         }
-        self.bytes.extend_from_slice(bytes);
+        if let [byte] = bytes {
+            self.bytes.push(*byte);
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 
     pub(super) fn finish(&mut self) {
@@ -158,22 +162,23 @@ impl Lines {
 
     /// Whether there is nothing to be read but the head of a line, of no more than so many bytes, or of no more than
     /// `longest` if it begins like one that is kept to its end. It costs little.
+    #[inline]
     pub(super) fn is_waiting(&mut self, head: usize, longest: usize) -> bool {
         if self.finished || self.state != State::Line {
             return false;
         }
         let from = self.start.max(self.searched);
-        let unsearched = self.bytes.get(from..).unwrap_or_default();
-        let found = match unsearched {
+        let found = match self.bytes.get(from..).unwrap_or_default() {
             // Where each byte comes alone.
             [byte] => matches!(byte, b'\n' | b'\r').then_some(0),
             bytes => memchr::memchr2(b'\n', b'\r', bytes),
         };
-        self.searched = from + found.unwrap_or(unsearched.len());
+        let until = found.map_or(self.bytes.len(), |at| from + at);
         #[cfg(test)]
         {
-            self.examined += (self.searched - from) as u64;
+            self.examined += (until - from) as u64;
         }
+        self.searched = until;
         let line = self.bytes.get(self.start..).unwrap_or_default();
         found.is_none()
             && (line.len() <= head || line.len() <= longest && line.starts_with(b"data:"))
