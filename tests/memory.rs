@@ -133,13 +133,14 @@ fn chunks(sizes: &Sizes) -> Vec<Row> {
     rows.push(chunks("unknown keys, one in each chunk", 3 * 64 * MIB, r#"{"k@":0,"choices":[]}"#));
     rows.push(chunks("unknown keys, one in each delta", 3 * 64 * MIB, r#"{"choices":[{"delta":{"k@":0}}]}"#));
     rows.push(chunks("keys of moderation", 3 * 64 * MIB, r#"{"choices":[],"moderation":{"k@":0}}"#));
+    rows.push(chunks("an unknown field that changes", 256 * KIB, r#"{"choices":[{"x":{"y":@}}],"x":[@]}"#));
     rows.push(chunks("errors", 256 * KIB, r#"{"error":{"message":"@","k@":[0,0,0]}}"#));
     let large = limits(16 * MIB, 64 * MIB, 128);
     let count = sizes.count.min(1_000_000);
     for json in [r#"{@"choices":[]}"#, r#"{"choices":[{"delta":{@"content":"a"}}]}"#, r#"{"choices":[{"delta":{"tool_calls":[{@"index":0}]}}]}"#, r#"{"error":{@"message":"m"}}"#] {
         let keys: String = (0..count).map(|key| format!("\"{key}\":0,")).collect();
         let stream = frame(&json.replace('@', &keys)).into_bytes();
-        rows.push(in_pieces(format!("unknown keys in {json}"), (large, 8 * 16 * MIB), stream));
+        rows.push(in_pieces(format!("unknown keys in {json}"), (large, 9 * 16 * MIB), stream));
     }
     let calls: String = (0..count / 10).map(|index| format!("{{\"index\":{index}}},")).collect();
     rows.push(in_pieces("tool indices in one chunk", (default, 4 * f), frame(&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{calls}{{}}]}}}}]}}"#)).into_bytes()));
@@ -176,8 +177,8 @@ fn values(sizes: &Sizes) -> Vec<Row> {
         r#"{"choices":[{"delta":{"tool_calls":[{"id":"@"}]}}]}"#, r#"{"choices":[{"delta":{"tool_calls":[{"@":0}]}}]}"#,
         r#"{"choices":[],"usage":{"total_tokens":1,"@":0}}"#, r#"{"choices":[],"moderation":{"@":0}}"#, r#"{"error":{"@":0}}"#, r#"{"choices":[{"finish_reason":"@"}]}"#,
     ] {
-        // Another one each time.
-        rows.push(row(format!("8 MB in {json}"), (default, 9 * f + 8 * f), sizes.count / 125_000, move |nth, out| {
+        // Another one each time: the answer has all of them, in texts that grow by doubling.
+        rows.push(row(format!("8 MB in {json}"), (default, 9 * f + 3 * 8 * f), sizes.count / 125_000, move |nth, out| {
             out.extend(frame(&json.replace('@', &format!("{nth}{}", "x".repeat(8_000_000)))).bytes());
         }));
     }

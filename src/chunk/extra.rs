@@ -1,5 +1,6 @@
 //! The fields that a provider adds: kept as text, decoded when somebody asks.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,6 +10,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::RawJson;
 use super::json::{serialize, value};
 use super::raw::capture;
 use super::reuse::is_worth_keeping;
@@ -57,6 +59,15 @@ impl Fields {
             start = *end;
             (key, self.text.get(*key_end..*end).unwrap_or_default())
         })
+    }
+
+    fn push(&mut self, key: &str, raw: &str) {
+        let Self { text, ends } = self;
+        text.reserve(key.len() + raw.len());
+        text.push_str(key);
+        let key_end = text.len();
+        text.push_str(raw);
+        ends.push((key_end, text.len()));
     }
 
     fn last_ones(&self) -> BTreeMap<&str, &str> {
@@ -147,18 +158,56 @@ impl Extra {
         }
     }
 
-    pub(super) fn push(&mut self, key: &str, raw: &str) {
+    pub(crate) fn push(&mut self, key: &str, raw: &str) {
         match &mut self.0 {
-            Repr::Text(Fields { text, ends }) => {
-                text.push_str(key);
-                let key_end = text.len();
-                text.push_str(raw);
-                ends.push((key_end, text.len()));
-            }
+            Repr::Text(fields) => fields.push(key, raw),
             Repr::Map(map) => {
                 map.extend(value(raw).map(|value| (key.into(), value)));
             }
         }
+    }
+
+    /// The fields as text: only then they have entries.
+    pub(crate) fn as_text(&self) -> Cow<'_, Self> {
+        let Repr::Map(map) = &self.0 else {
+            return Cow::Borrowed(self);
+        };
+        let mut text = Self::new();
+        for (key, value) in map {
+            text.push(key, RawJson::from(value).as_str());
+        }
+        Cow::Owned(text)
+    }
+
+    /// Drops the values of a field.
+    pub(crate) fn remove(&mut self, key: &str) {
+        let others: Vec<_> = self.entries().filter(|(name, _)| *name != key).collect();
+        *self = Self::of(&others);
+    }
+
+    /// Drops the values that are not the last of their field.
+    pub(crate) fn drop_replaced(&mut self) {
+        let mut all: Vec<_> = self.entries().collect();
+        // Of those with the same key the last one stays behind the others. Most are in order since the last time.
+        all.sort_by_key(|(key, _)| *key);
+        let next_keys: Vec<_> = all.iter().skip(1).map(|(key, _)| *key).collect();
+        let mut next_keys = next_keys.into_iter();
+        all.retain(|(key, _)| next_keys.next() != Some(*key));
+        *self = Self::of(&all);
+    }
+
+    /// Keys and the texts of values, in buffers of their size.
+    fn of(fields: &[(&str, &str)]) -> Self {
+        let mut extra = Fields {
+            text: String::with_capacity(
+                fields.iter().map(|(key, raw)| key.len() + raw.len()).sum(),
+            ),
+            ends: Vec::with_capacity(fields.len()),
+        };
+        for (key, raw) in fields {
+            extra.push(key, raw);
+        }
+        Self(Repr::Text(extra))
     }
 
     /// Merges others into the fields, as values.
@@ -176,6 +225,11 @@ impl Extra {
             }
             Repr::Map(_) => usize::MAX,
         }
+    }
+
+    /// How much a field adds to the `weight`.
+    pub(crate) const fn weight_of(key: &str, raw: &str) -> usize {
+        key.len() + raw.len() + size_of::<(usize, usize)>()
     }
 
     /// How much a copy of it keeps; of what came from no text that is not known.

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{append_list, append_logprobs, audio, finish_reason};
+use super::latest::Latest;
 use super::ledger::{Ledger, filled};
-use super::merge::{Moderation, keep_last, merge_fields};
+use super::merge::{Moderation, merge_fields};
 use super::tools::Tools;
 use super::types::{ChatCompletion, Choice, Message, ToolCall};
-use crate::chunk::{self, Change, Chunk, Delta, Extra, MAX_DEPTH, Usage};
+use crate::chunk::{self, Change, Chunk, Delta, MAX_DEPTH, Usage};
 use crate::{Deviation, DeviationSet, Limit, Limits};
 
 /// Adds up chunks to a [`ChatCompletion`].
@@ -39,8 +40,7 @@ pub struct Accumulator {
     limits: Limits,
     exceeded: Vec<Limit>,
     reported: Reported,
-    /// The unknown fields of the last chunk: most streams repeat them in every chunk.
-    last_extra: Extra,
+    extra: Latest,
     moderation: Moderation,
 }
 
@@ -59,7 +59,7 @@ struct State {
     /// Content, reasoning, refusal, a call or audio has come: a whole message that comes now is a repetition.
     is_begun: bool,
     high: High,
-    last_extra: Extra,
+    extra: Latest,
     calls_reported: bool,
     index_reported: bool,
 }
@@ -127,7 +127,7 @@ impl Accumulator {
             limits,
             exceeded: Vec::new(),
             reported: Reported::default(),
-            last_extra: Extra::default(),
+            extra: Latest::default(),
             moderation: Moderation::default(),
         }
     }
@@ -327,12 +327,8 @@ impl Accumulator {
             self.moderation
                 .add(&mut answer.moderation, moderation, &mut self.ledger);
         }
-        keep_last(
-            &mut answer.extra,
-            &chunk.extra,
-            &mut self.last_extra,
-            &mut self.ledger,
-        );
+        self.extra
+            .add(&mut answer.extra, &chunk.extra, &mut self.ledger);
     }
 
     /// The place of a choice; a new one where it belongs. None if it would be one too many.
@@ -416,7 +412,7 @@ impl Accumulator {
         if let Some(new) = &new.finish_reason {
             finish_reason(&mut choice.finish_reason, new, ledger);
         }
-        keep_last(&mut choice.extra, &new.extra, &mut state.last_extra, ledger);
+        state.extra.add(&mut choice.extra, &new.extra, ledger);
         if choice.finish_reason.is_some() && !state.tools.is_empty() {
             let completed = |slot| self.completed.push((at, slot));
             state

@@ -21,6 +21,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// Whether the completion could grow by so many bytes.
+    pub(super) const fn has_room(&self, bytes: usize) -> bool {
+        !self.is_full && bytes <= self.left
+    }
+
     /// Whether the completion may grow by so many bytes.
     pub(super) fn charge(&mut self, bytes: usize) -> bool {
         self.is_full |= bytes > self.left;

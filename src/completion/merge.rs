@@ -3,7 +3,6 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 
-use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::ledger::Ledger;
@@ -20,32 +19,12 @@ pub(super) fn merge_fields(old: &mut Extra, new: &Extra, ledger: &mut Ledger) {
         return;
     }
     old.merge_with(|fields| {
-        for (key, raw) in new.entries() {
+        for (key, raw) in new.as_text().entries() {
             if let Some(value) = ledger.decode(raw) {
                 merge(fields, key, value, ledger);
             }
         }
     });
-}
-
-/// The unknown fields of a chunk or a choice: of each the last counts. Errors are no part of the answer.
-pub(super) fn keep_last(old: &mut Extra, new: &Extra, last: &mut Extra, ledger: &mut Ledger) {
-    if new.is_empty() || new.is_same_text(last) {
-        return;
-    }
-    old.merge_with(|fields| {
-        for (key, raw) in new.entries().filter(|(key, _)| *key != "error") {
-            match ledger.decode(raw) {
-                None | Some(Value::Null) => {}
-                Some(value) if last.raw(key).is_some() => replace(fields, key, value, ledger),
-                Some(value) => insert(fields, key, value, ledger),
-            }
-        }
-    });
-    // To compare with a large text would cost memory for each choice.
-    if new.capacity() <= 4 << 10 {
-        last.copy_from(new);
-    }
 }
 
 /// Merges the value of an unknown delta field into what came before: lists append, objects merge, texts append, of
@@ -74,7 +53,7 @@ fn merge(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Le
 }
 
 /// Puts a value in the place of another one; what it weighs more counts.
-pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
+fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
     match fields.get_mut(key) {
         Some(old) => {
             if ledger.exchange(weight(old), weight(&new)) {
@@ -84,22 +63,6 @@ pub(super) fn replace(fields: &mut Map<String, Value>, key: &str, new: Value, le
         None => {
             if ledger.charge(key.len() + FIELD + weight(&new)) {
                 fields.insert(key.into(), new);
-            }
-        }
-    }
-}
-
-/// As `replace`, for a key that is probably not there: it is looked for once.
-fn insert(fields: &mut Map<String, Value>, key: &str, new: Value, ledger: &mut Ledger) {
-    match fields.entry(key) {
-        Entry::Occupied(mut old) => {
-            if ledger.exchange(weight(old.get()), weight(&new)) {
-                old.insert(new);
-            }
-        }
-        Entry::Vacant(free) => {
-            if ledger.charge(key.len() + FIELD + weight(&new)) {
-                free.insert(new);
             }
         }
     }

@@ -19,6 +19,7 @@
 mod accumulator;
 mod fields;
 mod fragment;
+mod latest;
 mod ledger;
 mod merge;
 mod tools;
