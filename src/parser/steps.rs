@@ -65,7 +65,10 @@ impl Parser {
                 return None;
             }
             if let Some(step) = self.decode() {
-                self.take(step);
+                if self.take(step) {
+                    self.last = Some(Item::Chunk);
+                    return self.last;
+                }
             } else if core::mem::take(&mut self.ends_after_frame) {
                 self.bare_marker();
             } else {
@@ -104,16 +107,18 @@ impl Parser {
         step
     }
 
-    /// Queues what comes of a value.
-    fn take(&mut self, step: Step) {
+    /// Queues what comes of a value; but true, and nothing is queued, if that is a chunk alone.
+    fn take(&mut self, step: Step) -> bool {
         // The chunk that was lent last is another one now.
         self.last = None;
         if let Step::Chunk = step {
-            if self.add(self.decoder.change()) {
-                self.queue.chunk(false, 0);
-            }
-            return;
+            return self.add(self.decoder.change());
         }
+        self.take_other(step);
+        false
+    }
+
+    fn take_other(&mut self, step: Step) {
         let tolerated = self.decoder.take_deviations();
         let offset = self.offset();
         match step {

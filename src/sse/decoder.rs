@@ -350,7 +350,8 @@ impl Decoder {
             _ => return Some(false),
         };
         let span = self.lines.take(line_len + end_len, ends_with_cr);
-        self.dispatch_at_once(span, data_len, span.range());
+        self.block.data.clear();
+        self.dispatch_at_once(span.range(), Some((span, data_len)));
         Some(true)
     }
 
@@ -358,29 +359,32 @@ impl Decoder {
     fn at_once(&mut self, span: Span) -> bool {
         let line = self.lines.get(span);
         let is_alone = !self.skipping && self.block.start.is_none();
-        if !is_alone || line.len() > self.max_frame_bytes || !line.starts_with(PREFIX) {
+        if !is_alone || line.len() > self.max_frame_bytes {
             return false;
         }
-        if simdutf8::basic::from_utf8(line).is_err() {
-            return false;
-        }
-        let Some(blank) = self.lines.blank_line() else {
+        let data = line.strip_prefix(PREFIX).map(simdutf8::basic::from_utf8);
+        let (Some(Ok(data)), Some((blank_len, ends_with_cr))) = (data, self.lines.blank_next())
+        else {
             return false;
         };
-        let data_len = span.len() - PREFIX.len();
-        self.dispatch_at_once(span, data_len, span.offset..blank.offset + 1);
+        let at_once = (data.len() >= LARGE).then_some((span, data.len()));
+        self.block.data.clear();
+        if at_once.is_none() {
+            self.block.data.push_str(data);
+        }
+        self.lines.take(blank_len, ends_with_cr);
+        self.dispatch_at_once(span.offset..self.lines.offset(), at_once);
         true
     }
 
-    fn dispatch_at_once(&mut self, span: Span, data_len: usize, range: Range<u64>) {
-        self.block.data.clear();
+    fn dispatch_at_once(&mut self, range: Range<u64>, at_once: Option<(Span, usize)>) {
         clear(&mut self.event);
         self.fields += 1;
         self.dispatched = Some(Dispatched {
             terminated: true,
             range,
             is_invalid: false,
-            at_once: Some((span, data_len)),
+            at_once,
         });
     }
 
@@ -406,7 +410,7 @@ impl Decoder {
         loop {
             match self.lines.next_line() {
                 Some(Line::Whole(span)) => {
-                    if span.len() >= LARGE && self.at_once(span) {
+                    if self.at_once(span) {
                         return Some(Advance::Frame);
                     }
                     if let Some(found) = self.line(span) {

@@ -204,22 +204,21 @@ impl Lines {
     pub(super) fn take(&mut self, len: usize, ends_with_cr: bool) -> Span {
         let span = self.span(self.start + len);
         self.start += len;
-        if ends_with_cr {
-            self.state = State::PostCr;
-        }
+        self.state = if ends_with_cr {
+            State::PostCr
+        } else {
+            State::Line
+        };
         span
     }
 
-    /// The next line, if it is there and blank.
-    pub(super) fn blank_line(&mut self) -> Option<Span> {
-        if self.state == State::PostCr {
-            self.after_cr()?;
-        }
-        self.bytes
-            .get(self.start)
-            .filter(|byte| matches!(byte, b'\n' | b'\r'))?;
-        match self.next_line() {
-            Some(Line::Whole(span)) => Some(span),
+    /// How many bytes there are up to the end of the next line, if it is there and blank, and whether a CR ends it.
+    pub(super) fn blank_next(&self) -> Option<(usize, bool)> {
+        let rest = self.after(0);
+        let of_last_line = usize::from(self.state == State::PostCr && rest.first() == Some(&b'\n'));
+        match rest.get(of_last_line)? {
+            b'\n' => Some((of_last_line + 1, false)),
+            b'\r' => Some((of_last_line + 1, true)),
             _ => None,
         }
     }
