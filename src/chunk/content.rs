@@ -9,7 +9,8 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess};
 
 use super::context::Cx;
 use super::json::Halves;
-use super::lenient::{Field, HalvedText, Key, Lenient};
+use super::key::{known, next_key};
+use super::lenient::{Field, HalvedText, Lenient};
 use super::raw::read_and_keep;
 use super::types::Delta;
 use super::{Extra, RawJson};
@@ -91,7 +92,7 @@ impl Field for Content<'_, '_> {
             }
         }
         *self.parts = Some(parts);
-        self.text.cx.halves.set(content.halves);
+        self.text.cx.notes.halves.set(content.halves);
         self.text.text(&content.text);
         Ok(())
     }
@@ -110,8 +111,8 @@ impl<'de> DeserializeSeed<'de> for Part<'_, '_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let Part { content, parts, cx } = self;
         let mut texts = Texts::default();
-        let halves = cx.halves;
-        let raw = read_and_keep(deserializer, Lenient(Entry(&mut texts, cx)), halves)?;
+        let notes = cx.notes;
+        let raw = read_and_keep(deserializer, Lenient(Entry(&mut texts, cx)), notes)?;
         let is_thinking = texts.kind.as_deref() == Some("thinking");
         match texts.text {
             _ if is_thinking => {
@@ -154,10 +155,10 @@ impl<'de> DeserializeSeed<'de> for Details<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let halves = self.cx.halves;
+        let notes = self.cx.notes;
         let joined = self.joined.get_or_insert_default();
         let details = Lenient(DetailList(joined, self.cx));
-        let raw = read_and_keep(deserializer, details, halves)?;
+        let raw = read_and_keep(deserializer, details, notes)?;
         self.extra.push("reasoning_details", raw.as_str());
         Ok(())
     }
@@ -208,14 +209,13 @@ enum Known {
 }
 
 impl Known {
-    fn of(key: &str) -> Option<Self> {
-        Some(match key {
-            "type" => Self::Type,
-            "text" => Self::Text,
-            "summary" => Self::Summary,
-            "thinking" => Self::Thinking,
-            _ => return None,
-        })
+    fn of(bytes: &[u8]) -> Option<(Self, usize)> {
+        known!(bytes,
+            "type" as r#type => Self::Type,
+            "text" as text => Self::Text,
+            "summary" as summary => Self::Summary,
+            "thinking" as thinking => Self::Thinking,
+        )
     }
 }
 
@@ -229,17 +229,14 @@ impl Field for Entry<'_, '_> {
 
     fn text(self, text: &str) {
         self.0.text = Some(text.to_owned());
-        self.0.halves = self.1.halves.get();
+        self.0.halves = self.1.notes.halves.get();
     }
 
     fn object<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Entry(texts, cx) = self;
         texts.is_object = true;
         let kind_halves = &mut Halves::default();
-        while let Some(key) = map.next_key_seed(Key {
-            known: Known::of,
-            unknown: &mut cx.spare.key,
-        })? {
+        while let Some(key) = next_key(&mut map, Known::of, Known::of, cx)? {
             let (slot, halves) = match key {
                 Some(Known::Type) => (&mut texts.kind, &mut *kind_halves),
                 Some(Known::Text) => (&mut texts.text, &mut texts.halves),
@@ -292,7 +289,7 @@ impl Field for Thinking<'_, '_> {
 
     fn text(self, text: &str) {
         *self.0 = Joined::default();
-        self.0.push(text, self.1.halves.get());
+        self.0.push(text, self.1.notes.halves.get());
     }
 
     fn list<'de, A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
@@ -321,6 +318,6 @@ impl Field for OnlyText<'_, '_> {
 
     fn text(self, text: &str) {
         *self.slot = Some(text.to_owned());
-        *self.halves = self.cx.halves.get();
+        *self.halves = self.cx.notes.halves.get();
     }
 }

@@ -3,10 +3,9 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use super::RawJson;
-use super::json::Halves;
+use super::json::{Halves, Notes};
 use super::reuse::SMALL;
 use super::types::{Choice, Delta, FinishReason, Skipped, ToolCallDelta};
 use super::usage::Usage;
@@ -16,8 +15,8 @@ use crate::{Deviation, DeviationSet, Limits};
 #[derive(Debug)]
 pub(super) struct Cx<'h> {
     pub(super) deviations: DeviationSet,
-    /// Of the string visited last; written by our own reader only.
-    pub(super) halves: &'h Cell<Halves>,
+    /// Written by our own reader only.
+    pub(super) notes: &'h Notes,
     pub(super) limits: &'h Limits,
     pub(super) spare: &'h mut Spare,
     /// Tool calls of the choice being read that are over a limit.
@@ -118,10 +117,10 @@ fn is_small_call(call: &ToolCallDelta) -> bool {
 }
 
 impl<'h> Cx<'h> {
-    pub(super) fn new(halves: &'h Cell<Halves>, limits: &'h Limits, spare: &'h mut Spare) -> Self {
+    pub(super) fn new(notes: &'h Notes, limits: &'h Limits, spare: &'h mut Spare) -> Self {
         Self {
             deviations: DeviationSet::new(),
-            halves,
+            notes,
             limits,
             spare,
             skipped_calls: Skipped::default(),

@@ -1,14 +1,13 @@
 //! Decodes the values of a payload one after the other into one chunk, which it owns and refills.
 
 use alloc::boxed::Box;
-use core::cell::Cell;
 
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 
 use super::api::{self, ApiError};
 use super::context::{Cx, Found, Spare};
-use super::json::{MAX_DEPTH, Reader, Scratch, SyntaxError, value};
+use super::json::{MAX_DEPTH, Notes, Reader, Scratch, SyntaxError, value};
 use super::lenient::Lenient;
 use super::read::InPlace;
 use super::sequence::{Cursor, Next, Shape};
@@ -287,9 +286,9 @@ impl Decoder {
         at: usize,
         is_error_event: bool,
     ) -> Result<(usize, Step), SyntaxError> {
-        let halves = Cell::default();
+        let notes = Notes::default();
         let max_depth = self.limits.max_depth.min(MAX_DEPTH);
-        let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &halves);
+        let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &notes);
         if !text.get(at..).is_some_and(|rest| rest.starts_with('{')) {
             reader.skip().map_err(|_| reader.fault())?;
             let raw = text.get(at..reader.at()).unwrap_or_default();
@@ -310,7 +309,7 @@ impl Decoder {
             // Each of them keeps some small buffers, and they would add up from chunk to chunk.
             (self.chunk, self.spare) = (Chunk::default(), Spare::default());
         }
-        let mut cx = Cx::new(&halves, &self.limits, &mut self.spare);
+        let mut cx = Cx::new(&notes, &self.limits, &mut self.spare);
         let mut is_object = false;
         Lenient(InPlace {
             target: &mut self.chunk,

@@ -123,38 +123,6 @@ impl<'de, F: Field> Visitor<'de> for Lenient<F> {
     }
 }
 
-/// A key, as what `known` makes of it; one that it does not know is left in `unknown`.
-pub(super) struct Key<'a, F> {
-    pub(super) known: F,
-    pub(super) unknown: &'a mut String,
-}
-
-impl<'de, T, F: FnOnce(&str) -> Option<T>> DeserializeSeed<'de> for Key<'_, F> {
-    type Value = Option<T>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for Key<'_, F> {
-    type Value = Option<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    #[inline(always)]
-    fn visit_str<E>(self, key: &str) -> Result<Option<T>, E> {
-        let known = (self.known)(key);
-        if known.is_none() {
-            self.unknown.clear();
-            self.unknown.push_str(key);
-        }
-        Ok(known)
-    }
-}
-
 /// Text.
 pub(super) struct Text<'a, 'h>(pub(super) &'a mut Option<String>, pub(super) &'a mut Cx<'h>);
 
@@ -193,7 +161,7 @@ impl Field for HalvedText<'_, '_> {
 
     fn text(self, text: &str) {
         set_text(self.slot, text);
-        *self.halves = self.cx.halves.get();
+        *self.halves = self.cx.notes.halves.get();
     }
 }
 

@@ -23,6 +23,7 @@ mod context;
 mod decoder;
 mod extra;
 mod json;
+mod key;
 mod lenient;
 mod raw;
 mod read;

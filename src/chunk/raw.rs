@@ -2,14 +2,13 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
-use core::cell::Cell;
 use core::fmt;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::json::{Halves, MAX_DEPTH, RAW, Reader, Scratch, TWICE, serialize, value};
+use super::json::{MAX_DEPTH, Notes, RAW, Reader, Scratch, TWICE, serialize, value};
 use super::reuse::is_worth_keeping;
 use super::transcode::Transcode;
 
@@ -194,17 +193,17 @@ where
     deserializer.deserialize_newtype_struct(RAW, Capture(take))
 }
 
-/// Reads a value by `seed`, which may look at `halves`, and also keeps it.
+/// Reads a value by `seed`, which may look at `notes`, and also keeps it.
 pub(super) fn read_and_keep<'de, D, S>(
     deserializer: D,
     seed: S,
-    halves: &Cell<Halves>,
+    notes: &Notes,
 ) -> Result<RawJson, D::Error>
 where
     D: Deserializer<'de>,
     S: for<'any> DeserializeSeed<'any, Value = ()>,
 {
-    struct Twice<'h, S>(S, &'h Cell<Halves>);
+    struct Twice<'h, S>(S, &'h Notes);
 
     impl<'de, S: for<'any> DeserializeSeed<'any, Value = ()>> Visitor<'de> for Twice<'_, S> {
         type Value = RawJson;
@@ -229,5 +228,5 @@ where
         }
     }
 
-    deserializer.deserialize_newtype_struct(TWICE, Twice(seed, halves))
+    deserializer.deserialize_newtype_struct(TWICE, Twice(seed, notes))
 }

@@ -1,8 +1,6 @@
 //! A payload as a sequence: several JSON values in one frame, line by line if need be, and the end marker.
 
-use core::cell::Cell;
-
-use super::json::{Reader, Scratch, SyntaxError};
+use super::json::{Notes, Reader, Scratch, SyntaxError};
 
 /// Whether a payload is the end marker `[DONE]`: alone, trimmed, also in quotes.
 ///
@@ -245,9 +243,9 @@ pub(super) fn check(
     may_end: bool,
     scratch: &mut Scratch,
 ) -> Result<bool, SyntaxError> {
-    let halves = Cell::default();
+    let notes = Notes::default();
     let text = text.get(..end).unwrap_or_default();
-    let mut reader = Reader::new(text, start, usize::MAX, scratch, &halves);
+    let mut reader = Reader::new(text, start, usize::MAX, scratch, &notes);
     let mut is_any = false;
     loop {
         let rest = reader.rest();

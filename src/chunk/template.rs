@@ -14,13 +14,12 @@ mod holes;
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::ops::Range;
 
 use holes::{Hole, holes_of};
 
 use super::RawJson;
-use super::json::{Reader, Scratch, special_in, unescape};
+use super::json::{Notes, Reader, Scratch, special_in, unescape};
 use super::types::Chunk;
 use crate::{Deviation, DeviationSet};
 
@@ -226,8 +225,8 @@ impl Template {
         self.created = chunk.created;
         let Self { ranges, .. } = self;
         ranges.clear();
-        let halves = Cell::default();
-        let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &halves);
+        let notes = Notes::default();
+        let mut reader = Reader::new(payload, 0, usize::MAX, scratch, &notes);
         let is_good = holes_of(&mut reader, ranges) && reader.rest().is_empty();
         ranges.retain(|(hole, _)| *hole != Hole::Created || self.created_varies);
         let is_single = |at: usize, hole| !ranges.iter().take(at).any(|(other, _)| other == hole);
@@ -365,8 +364,8 @@ fn list<'b>(
         None => bytes,
     };
     let text = simdutf8::basic::from_utf8(line).map_err(|_| Refused::Miss)?;
-    let halves = Cell::default();
-    let mut reader = Reader::new(text, 0, depth, scratch, &halves);
+    let notes = Notes::default();
+    let mut reader = Reader::new(text, 0, depth, scratch, &notes);
     let is_good = text.starts_with('[') && reader.skip() == Ok(false);
     text.get(..reader.at())
         .filter(|_| is_good && reader.tolerated.is_empty())

@@ -13,6 +13,10 @@ pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
 /// The newtype name under which a visitor asks for the text of an object or a list, compact: that is visited as bytes,
 /// as none if it is too deep to be kept, and any other value as what it is.
 pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
+/// The newtype name under which a visitor asks for a key: it is visited as bytes, as all that is left of the text from the
+/// key's first byte on, and leaves in [`Notes::taken`](super::Notes) how many the key takes with its quotes. If it takes
+/// none, the key comes once more, and can be asked for as a string.
+pub(in crate::chunk) const KEY: &str = "$chatwire::Key";
 /// The newtype name under which a visitor asks for a value twice: it is visited as a list of itself and itself.
 pub(in crate::chunk) const TWICE: &str = "$chatwire::Twice";
 
@@ -149,16 +153,28 @@ impl<'de> Deserializer<'de> for Name<'_, 'de, '_> {
     type Error = Failed;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        // One call, so that what is made of the key is compiled into the loop over them: one jump for each key, not two.
-        visitor.visit_str(match self.0.string()? {
-            Text::Plain(text) => text,
-            Text::Unescaped => self.0.unescaped(),
-        })
+        match self.0.string()? {
+            Text::Plain(text) => visitor.visit_borrowed_str(text),
+            Text::Unescaped => visitor.visit_str(self.0.unescaped()),
+        }
+    }
+
+    #[inline(always)]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        if name != KEY {
+            return visitor.visit_newtype_struct(self);
+        }
+        let rest = self.0.text.as_bytes().get(self.0.at + 1..);
+        visitor.visit_borrowed_bytes(rest.unwrap_or_default())
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -179,10 +195,14 @@ impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
         if self.reader.peek_token() != Some(b'"') {
             return self.reader.error("a key");
         }
+        // If it is not taken it comes once more.
+        self.is_first = true;
         seed.deserialize(Name(self.reader)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        self.is_first = false;
+        self.reader.at += self.reader.notes.taken.take();
         self.reader.colon()?;
         seed.deserialize(&mut *self.reader)
     }

@@ -118,9 +118,8 @@ pub(super) fn skip(bytes: &[u8], at: &mut usize) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use alloc::string::String;
-    use core::cell::Cell;
 
-    use super::super::{Reader, Scratch};
+    use super::super::{Notes, Reader, Scratch};
     use super::*;
 
     /// Pieces of strings, so that each comes at each place of a block, and some that no string has.
@@ -160,15 +159,15 @@ mod tests {
             }
             text += ["\"", "", "\" "].get(next(3)).unwrap();
             let expected = serde_json::from_str::<String>(&text).ok();
-            let (mut scratch, halves) = (Scratch::default(), Cell::default());
-            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &halves);
+            let (mut scratch, notes) = (Scratch::default(), Notes::default());
+            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &notes);
             let read = reader.string().ok().map(|string| match string {
                 super::super::string::Text::Plain(text) => String::from(text),
                 super::super::string::Text::Unescaped => String::from(reader.unescaped()),
             });
             assert_eq!(read, expected, "{text}");
             let end = reader.at();
-            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &halves);
+            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &notes);
             let skipped = reader.skip_string().is_ok();
             assert_eq!(skipped, expected.is_some(), "{text}");
             assert!(!skipped || reader.at() == end, "{text}");

@@ -19,7 +19,7 @@ use core::fmt;
 
 use crate::{Deviation, DeviationSet};
 
-pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
+pub(super) use access::{KEY, RAW, STRING_OR_RAW, TWICE};
 pub(crate) use escape::unescaped;
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
@@ -115,6 +115,15 @@ impl Scratch {
     }
 }
 
+/// What the reader and its visitors tell each other beside serde's traits.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// What was cut of the string that was visited last.
+    pub(super) halves: Cell<Halves>,
+    /// How many bytes the key takes that the visitor of a [`KEY`] knew.
+    pub(super) taken: Cell<usize>,
+}
+
 /// Where in a text the reader is.
 #[derive(Debug)]
 pub(super) struct Reader<'de, 's> {
@@ -132,17 +141,17 @@ pub(super) struct Reader<'de, 's> {
     fault: Option<SyntaxError>,
     unescaped: &'s mut Vec<u8>,
     raw: &'s mut String,
-    halves: &'s Cell<Halves>,
+    notes: &'s Notes,
 }
 
 impl<'de, 's> Reader<'de, 's> {
-    /// Starts at byte `at` of `text`. In `halves` it leaves what was cut of the string that was visited last.
+    /// Starts at byte `at` of `text`. What its visitors are to know beside what they visit it leaves in `notes`.
     pub(super) fn new(
         text: &'de str,
         at: usize,
         max_depth: usize,
         scratch: &'s mut Scratch,
-        halves: &'s Cell<Halves>,
+        notes: &'s Notes,
     ) -> Self {
         let Scratch { unescaped, raw } = scratch;
         Self {
@@ -156,7 +165,7 @@ impl<'de, 's> Reader<'de, 's> {
             fault: None,
             unescaped,
             raw,
-            halves,
+            notes,
         }
     }
 
@@ -261,8 +270,8 @@ mod tests {
 
     /// The value that a text is, read by this reader; none if it is not one value.
     fn read(text: &str) -> (Option<Value>, DeviationSet) {
-        let (mut scratch, halves) = (Scratch::default(), Cell::default());
-        let mut reader = Reader::new(text, 0, 100, &mut scratch, &halves);
+        let (mut scratch, notes) = (Scratch::default(), Notes::default());
+        let mut reader = Reader::new(text, 0, 100, &mut scratch, &notes);
         let value = Value::deserialize(&mut reader).ok();
         let is_all = reader.rest().is_empty();
         (value.filter(|_| is_all), reader.tolerated)
@@ -270,8 +279,8 @@ mod tests {
 
     /// Whether `skip` takes a text as one value.
     fn skips(text: &str) -> bool {
-        let (mut scratch, halves) = (Scratch::default(), Cell::default());
-        let mut reader = Reader::new(text, 0, 100, &mut scratch, &halves);
+        let (mut scratch, notes) = (Scratch::default(), Notes::default());
+        let mut reader = Reader::new(text, 0, 100, &mut scratch, &notes);
         reader.skip().is_ok() && reader.rest().is_empty()
     }
 
@@ -429,16 +438,16 @@ mod tests {
             (r#""\ud83d\n""#, 0, 0),
             (r#""""#, 0, 0),
         ] {
-            let (mut scratch, halves) = (Scratch::default(), Cell::default());
-            halves.set(Halves {
+            let (mut scratch, notes) = (Scratch::default(), Notes::default());
+            notes.halves.set(Halves {
                 first: 1,
                 last: 1,
                 is_lost: false,
             });
-            Reader::new(text, 0, 100, &mut scratch, &halves)
+            Reader::new(text, 0, 100, &mut scratch, &notes)
                 .string()
                 .unwrap();
-            let halves = halves.get();
+            let halves = notes.halves.get();
             assert_eq!((halves.first, halves.last), (first, last), "{text}");
         }
         assert_eq!(Halves::join(0xD83D, 0xDE00), Some('😀'));
@@ -450,10 +459,10 @@ mod tests {
     fn depth_is_counted_and_not_recursed_into() {
         let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
         assert!(skips(&deep));
-        let (mut scratch, halves) = (Scratch::default(), Cell::default());
+        let (mut scratch, notes) = (Scratch::default(), Notes::default());
         for (depth, is_too_deep) in [(100, false), (101, true)] {
             let text = "[".repeat(depth) + &"]".repeat(depth);
-            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &halves);
+            let mut reader = Reader::new(&text, 0, 100, &mut scratch, &notes);
             assert_eq!(reader.skip(), Ok(is_too_deep));
         }
         // A mixture, so that each container must be closed by its own bracket.

@@ -1,29 +1,28 @@
 //! Writes a value again: without white space, and as JSON that every reader takes.
 
 use alloc::string::String;
-use core::cell::Cell;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::number::Number;
 use super::string::Text;
-use super::{MAX_DEPTH, Reader, Result, Scratch};
+use super::{MAX_DEPTH, Notes, Reader, Result, Scratch};
 use crate::chunk::transcode::Transcode;
 
 /// Appends `raw`, a value that was read before, to `out`: compact, in its own key order, non-ASCII as it is, halves of
 /// surrogate pairs as U+FFFD, and as null numbers that are none, or out of range, and what is nested deeper than `levels`.
 pub(super) fn rewrite(raw: &str, levels: usize, out: &mut String) {
-    let (mut scratch, halves) = (Scratch::default(), Cell::default());
-    let mut reader = Reader::new(raw, 0, usize::MAX, &mut scratch, &halves);
+    let (mut scratch, notes) = (Scratch::default(), Notes::default());
+    let mut reader = Reader::new(raw, 0, usize::MAX, &mut scratch, &notes);
     let mut open = 0;
     while let Ok(true) = token(&mut reader, levels, &mut open, out) {}
 }
 
 /// The value that a text is: as this reader takes it, fractions exact. None if it is none.
 pub(crate) fn value(text: &str) -> Option<Value> {
-    let (mut scratch, halves) = (Scratch::default(), Cell::default());
-    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &halves);
+    let (mut scratch, notes) = (Scratch::default(), Notes::default());
+    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &notes);
     let value = Value::deserialize(&mut reader).ok()?;
     reader.rest().is_empty().then_some(value)
 }
@@ -33,8 +32,8 @@ pub(in crate::chunk) fn serialize<S: Serializer>(
     text: &str,
     serializer: S,
 ) -> core::result::Result<S::Ok, S::Error> {
-    let (mut scratch, halves) = (Scratch::default(), Cell::default());
-    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &halves);
+    let (mut scratch, notes) = (Scratch::default(), Notes::default());
+    let mut reader = Reader::new(text, 0, MAX_DEPTH, &mut scratch, &notes);
     Transcode::new(&mut reader).serialize(serializer)
 }
 

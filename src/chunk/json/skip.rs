@@ -1,10 +1,9 @@
 //! Goes past a value of any depth without recursion, checking that it is JSON.
 
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use super::string::Text;
-use super::{Reader, Result, Scratch};
+use super::{Notes, Reader, Result, Scratch};
 
 /// Which of the open containers are objects: one bit each.
 #[derive(Debug, Default)]
@@ -121,8 +120,8 @@ impl Reader<'_, '_> {
 /// Whether a text is an object or a list, no deeper than so many levels, and has members. None if it is none, or if there
 /// is anything in it that is no JSON.
 pub(crate) fn container(text: &str, max_depth: usize) -> Option<bool> {
-    let (mut scratch, halves) = (Scratch::default(), Cell::default());
-    let mut reader = Reader::new(text, 0, max_depth, &mut scratch, &halves);
+    let (mut scratch, notes) = (Scratch::default(), Notes::default());
+    let mut reader = Reader::new(text, 0, max_depth, &mut scratch, &notes);
     if !matches!(reader.peek_token(), Some(b'{' | b'[')) {
         return None;
     }

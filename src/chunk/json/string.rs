@@ -134,7 +134,7 @@ impl<'de> Reader<'de, '_> {
     pub(super) fn string(&mut self) -> Result<Text<'de>> {
         let start = self.at + 1;
         self.at = plain_end(self.text.as_bytes(), start);
-        self.halves.set(Halves::default());
+        self.notes.halves.set(Halves::default());
         if self.peek() == Some(b'"') {
             self.at += 1;
             return Ok(Text::Plain(self.slice(start, self.at - 1)));
@@ -155,7 +155,7 @@ impl<'de> Reader<'de, '_> {
             Ok(halves) => {
                 self.at += 1;
                 if let Some(halves) = halves {
-                    self.halves.set(halves);
+                    self.notes.halves.set(halves);
                     self.tolerated.insert(Deviation::LoneSurrogate);
                 }
                 Ok(())

@@ -9,7 +9,7 @@ use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Arguments, Field, HalvedText, Index, IndexValue, Key, Lenient};
+use crate::chunk::lenient::{Arguments, Field, HalvedText, Index, IndexValue, Lenient};
 use crate::chunk::types::{CustomDelta, FunctionDelta, Skipped, ToolCallDelta};
 
 /// The list of tool call fragments; or one alone.

@@ -9,7 +9,7 @@ use super::{Element, InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::json::value;
-use crate::chunk::lenient::{Field, Index, IndexValue, Key, Lenient, Raw, Reason};
+use crate::chunk::lenient::{Field, Index, IndexValue, Lenient, Raw, Reason};
 use crate::chunk::types::{Choice, Chunk, Skipped};
 use crate::chunk::usage::Usage;
 use crate::chunk::weight::is_heavy;

@@ -12,7 +12,7 @@ use crate::chunk::content::{Content, Details, Joined, Parts};
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::Halves;
-use crate::chunk::lenient::{Field, HalvedText, Key, Lenient, RawList};
+use crate::chunk::lenient::{Field, HalvedText, Lenient, RawList};
 use crate::chunk::reuse::{SMALL, set_text};
 use crate::chunk::types::{Audio, Delta, DeltaHalves, Logprobs};
 
@@ -121,7 +121,7 @@ impl Field for Reasoning<'_, '_> {
         if text.is_empty() {
             return self.absent();
         }
-        let halves = self.2.halves.get();
+        let halves = self.2.notes.halves.get();
         if let Some(kept) = self.2.spare.reasonings.get_mut(self.0) {
             *self.1 |= 1 << self.0;
             kept.0.clear();

@@ -3,12 +3,12 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use serde::de::{DeserializeSeed, MapAccess};
 use serde::{Deserialize, Deserializer};
 
 use super::context::{Cx, Spare};
+use super::json::Notes;
 use super::lenient::{Count, Field, Lenient, Text};
 use super::types::{
     Audio, Choice, Chunk, CustomDelta, Delta, FunctionDelta, Logprobs, ToolCallDelta,
@@ -127,14 +127,14 @@ macro_rules! refill {
         #[allow(non_camel_case_types)]
         enum Known { $($field,)* $($own,)* }
         let mut seen = Seen::default();
-        while let Some(key) = $map.next_key_seed(Key {
-            known: |key: &str| match key {
-                $($key => Some(Known::$field),)*
-                $($own_key => Some(Known::$own),)*
-                _ => None,
-            },
-            unknown: &mut $cx.spare.key,
-        })? {
+        #[inline(always)]
+        fn known(bytes: &[u8]) -> Option<(Known, usize)> {
+            $crate::chunk::key::known!(bytes,
+                $($key as $field => Known::$field,)*
+                $($own_key as $own => Known::$own,)*
+            )
+        }
+        while let Some(key) = $crate::chunk::key::next_key(&mut $map, |bytes: &[u8]| known(bytes), known, $cx)? {
             match key {
                 $(Some(Known::$field) => {
                     seen.mark(Known::$field as u32, $cx);
@@ -186,8 +186,8 @@ macro_rules! deserialize {
     ($($type:ty),*) => {$(
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let (halves, mut spare, mut target) = (Cell::default(), Spare::default(), Self::default());
-                let mut cx = Cx::new(&halves, &Limits::NONE, &mut spare);
+                let (notes, mut spare, mut target) = (Notes::default(), Spare::default(), Self::default());
+                let mut cx = Cx::new(&notes, &Limits::NONE, &mut spare);
                 let mut is_object = false;
                 Lenient(InPlace { target: &mut target, is_object: &mut is_object, cx: &mut cx })
                     .deserialize(deserializer)?;

@@ -7,7 +7,7 @@ use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::extra;
 use crate::chunk::json::value;
-use crate::chunk::lenient::{Key, count_in};
+use crate::chunk::lenient::count_in;
 use crate::chunk::usage::{CompletionTokensDetails, PromptTokensDetails, Usage};
 use crate::chunk::weight::is_heavy;
 
