@@ -6,7 +6,7 @@ mod common;
 
 use chatwire::chunk::{Decoder, Payload};
 use chatwire::completion::Accumulator;
-use chatwire::{ChatCompletion, DeviationSet, Event, Parser, sse};
+use chatwire::{ChatCompletion, Deviation, DeviationSet, Event, Parser, sse};
 use common::{corpus, streams};
 use proptest::prelude::*;
 
@@ -168,6 +168,73 @@ proptest! {
     fn payloads_that_nearly_repeat_give_the_same_chunks_and_answer(payloads in prop::collection::vec(payload(), 1..30)) {
         let input: String = payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect();
         assert_same(input.as_bytes(), &input);
+    }
+}
+
+/// What is said of the answer as a whole: each field as before, as something else, or not at all.
+fn envelope() -> impl Strategy<Value = String> {
+    let field = |key: &'static str, values: &'static [&'static str]| {
+        prop::sample::select(values).prop_map(move |value| match value {
+            "" => String::new(),
+            value => format!("\"{key}\":{value},"),
+        })
+    };
+    let texts = &["\"a\"", "\"a\"", "\"a\"", "\"b\"", "\"\"", "null", "7", ""][..];
+    (
+        field("id", texts),
+        field("model", texts),
+        field("service_tier", &["\"a\"", "\"a\"", "\"b\"", ""]),
+        field("system_fingerprint", &["\"a\"", "\"a\"", "\"b\"", ""]),
+        field("created", &["1", "1", "2", ""]),
+        field("x", &["", "", "1", "[2]", "null"]),
+        field("moderation", &["", "", "", "{\"a\":1}", "{\"b\":2}"]),
+    )
+        .prop_map(|(a, b, c, d, e, f, g)| a + &b + &c + &d + &e + &f + &g)
+}
+
+/// The data of a frame: a chunk most often, or what has chunks in it that do not count, or more than chunks.
+fn data() -> impl Strategy<Value = String> {
+    let choices = prop::sample::select(
+        &[
+            "[]",
+            "[{\"delta\":{\"content\":\"c\"}}]",
+            "[{\"index\":1,\"delta\":{},\"x\":1}]",
+        ][..],
+    );
+    (0..12, envelope(), choices, envelope()).prop_map(|(kind, one, choices, other)| {
+        let chunk = format!("{{{one}\"choices\":{choices}}}");
+        match kind {
+            0 => format!("{{{one}\"error\":{{\"message\":\"m\"}}}}"),
+            1 => format!("{{{one}\"error\":{{\"message\":\"m\"}},\"choices\":{choices}}}"),
+            2 => format!("{{{one}\"neither\":1}}"),
+            3 => format!("{chunk} {{{other}\"choices\":{choices}}}"),
+            4 => format!("{chunk} broken"),
+            5 => format!("{{{one}\"choices\":[{{\"delta\":{{\"content\":"),
+            6 => format!("{{{one}\"choices\":{choices},\"usage\":{{\"total_tokens\":1}}}}"),
+            _ => chunk,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_said_of_the_answer_as_a_whole_counts_whenever_it_changes(frames in prop::collection::vec(data(), 1..20)) {
+        let input: String = frames.iter().map(|data| format!("data: {data}\n\n")).collect();
+        assert_same(input.as_bytes(), &input);
+        let mut parser = Parser::new();
+        parser.feed(input.as_bytes());
+        while parser.next_event().is_some() {}
+        let met = parser.deviations().iter().find(|met| met.code == Deviation::IdChanged);
+        let (_, tolerated, completion) = by_hand(input.as_bytes());
+        let expected = tolerated.iter().filter(|tolerated| tolerated.contains(Deviation::IdChanged));
+        prop_assert_eq!(met.map_or(0, |met| met.count), expected.count() as u64, "{}", input);
+        // In another stream it is new again.
+        parser.reset();
+        parser.feed(input.as_bytes());
+        while parser.next_event().is_some() {}
+        prop_assert_eq!(parser.completion(), &completion, "{}", input);
     }
 }
 

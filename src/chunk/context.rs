@@ -39,6 +39,8 @@ pub(super) struct Found {
     /// There is something in the list of choices, whatever it is.
     pub(super) has_choices: bool,
     pub(super) usage_object: bool,
+    /// The envelope of the chunk (id, time, model, tier, fingerprint) is not what was there before.
+    pub(super) is_new: bool,
     pub(super) hints: Hints,
     /// The error of a choice that was skipped.
     pub(super) skipped_error: Option<RawJson>,

@@ -40,6 +40,10 @@ pub struct Decoder {
     /// The fast path; none for who may change the chunk between two payloads.
     template: Option<Template>,
     change: Change,
+    /// The value that was decoded last was handed out as a chunk.
+    is_given: bool,
+    /// The envelope of the value that was decoded last was given with the one before.
+    is_repeated: bool,
 }
 
 /// What a value gives beside an error.
@@ -189,6 +193,7 @@ impl Decoder {
 
     /// Forgets the payload at hand.
     pub(crate) fn reset(&mut self) {
+        self.is_given = false;
         self.queued = Queued::default();
         self.deviations = DeviationSet::new();
         self.template = self.template.is_some().then(Template::default);
@@ -254,12 +259,12 @@ impl Decoder {
                     {
                         template.learn(text, &self.chunk, self.deviations, &mut self.scratch);
                     }
-                    return Some(step);
+                    return Some(self.give(step));
                 }
-                (Shape::Later, Ok((_, step))) => return Some(step),
+                (Shape::Later, Ok((_, step))) => return Some(self.give(step)),
                 (Shape::Sequence, Ok((_, step))) => {
                     self.deviations.insert(Deviation::PayloadSequence);
-                    return Some(step);
+                    return Some(self.give(step));
                 }
                 (Shape::Lines | Shape::Broken, _) if is_error_event => {
                     *cursor = Cursor::over();
@@ -279,6 +284,15 @@ impl Decoder {
         }
     }
 
+    /// Hands out what a value is.
+    fn give(&mut self, step: Step) -> Step {
+        self.is_given = matches!(step, Step::Chunk);
+        if self.is_given && self.is_repeated {
+            self.change = Change::Contents;
+        }
+        step
+    }
+
     /// Decodes the value at `at`: where it ends, and what it is.
     fn value(
         &mut self,
@@ -286,6 +300,7 @@ impl Decoder {
         at: usize,
         is_error_event: bool,
     ) -> Result<(usize, Step), SyntaxError> {
+        self.is_repeated = core::mem::take(&mut self.is_given);
         let notes = Notes::default();
         let max_depth = self.limits.max_depth.min(MAX_DEPTH);
         let mut reader = Reader::new(text, at, max_depth, &mut self.scratch, &notes);
@@ -322,6 +337,7 @@ impl Decoder {
         let Cx {
             deviations, found, ..
         } = cx;
+        self.is_repeated &= !found.is_new;
         self.deviations = self.deviations.union(deviations).union(reader.tolerated);
         let api = api::find(&self.chunk, &found, is_error_event).map(Box::new);
         let is_chunk = found.choices_list

@@ -141,6 +141,27 @@ impl Field for Text<'_, '_> {
     }
 }
 
+/// Text that most chunks repeat.
+pub(super) struct Steady<'a, 'h>(pub(super) &'a mut Option<String>, pub(super) &'a mut Cx<'h>);
+
+impl Field for Steady<'_, '_> {
+    fn absent(self) {
+        *self.0 = None;
+    }
+
+    fn wrong(self) {
+        self.1.note(Deviation::WrongType);
+        self.absent();
+    }
+
+    fn text(self, text: &str) {
+        if self.0.as_deref() != Some(text) {
+            self.1.found.is_new = true;
+            set_text(self.0, text);
+        }
+    }
+}
+
 /// Text that may be cut in the middle of a surrogate pair.
 pub(super) struct HalvedText<'a, 'h> {
     pub(super) slot: &'a mut Option<String>,

@@ -114,7 +114,11 @@ impl Cursor {
         loop {
             match self.state {
                 State::Start if text.starts_with('{') => {
-                    self.last = text.trim_end().len();
+                    self.last = if text.ends_with('}') {
+                        text.len()
+                    } else {
+                        text.trim_end().len()
+                    };
                     self.end = self.last;
                     self.state = State::Values;
                     return Next::First(0);

@@ -59,12 +59,21 @@ pub(super) struct Template {
 pub(crate) enum Change {
     #[default]
     Any,
+    /// All but the envelope: id, time, model, tier and fingerprint are as they were.
+    Contents,
     /// The delta and the log probabilities of the one choice.
     Delta,
     /// As `Delta`; but of the delta, content and reasoning: there is nothing else in it.
     Texts,
     /// As `Delta`; but of the delta, index and arguments of its one tool call: there is nothing else in it.
     Arguments,
+}
+
+impl Change {
+    /// Whether nothing but the delta and the log probabilities of the one choice may differ.
+    pub(crate) const fn is_in_delta(self) -> bool {
+        !matches!(self, Self::Any | Self::Contents)
+    }
 }
 
 /// Why a payload was not filled in.

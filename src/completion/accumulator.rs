@@ -137,6 +137,20 @@ impl Accumulator {
     pub fn push(&mut self, chunk: &mut Chunk) {
         self.begin();
         self.envelope(chunk);
+        self.contents(chunk);
+    }
+
+    /// Adds what a chunk has beside its envelope.
+    fn contents(&mut self, chunk: &mut Chunk) {
+        if let Some(moderation) = &chunk.moderation {
+            self.moderation.add(
+                &mut self.completion.moderation,
+                moderation,
+                &mut self.ledger,
+            );
+        }
+        self.extra
+            .add(&mut self.completion.extra, &chunk.extra, &mut self.ledger);
         if chunk.skipped.index && !core::mem::replace(&mut self.reported.index, true) {
             self.exceeded.push(Limit::Index);
         }
@@ -157,8 +171,13 @@ impl Accumulator {
 
     /// As `push`, for a chunk of which only so much may differ from what came before: the rest is not looked at again.
     pub(crate) fn push_change(&mut self, chunk: &mut Chunk, change: Change) {
-        let ([new], false) = (chunk.choices.as_mut_slice(), change == Change::Any) else {
+        // An id that is not the first is noted each time.
+        if change == Change::Any || self.ledger.deviations.contains(Deviation::IdChanged) {
             return self.push(chunk);
+        }
+        let ([new], true) = (chunk.choices.as_mut_slice(), change.is_in_delta()) else {
+            self.begin();
+            return self.contents(chunk);
         };
         let choices = &mut self.completion.choices;
         let at = match choices.as_slice() {
@@ -171,7 +190,7 @@ impl Accumulator {
         let Some((choice, state)) = known else {
             return self.push(chunk);
         };
-        if choice.finish_reason.is_some() || self.ledger.deviations.contains(Deviation::IdChanged) {
+        if choice.finish_reason.is_some() {
             return self.push(chunk);
         }
         self.ledger.deviations = DeviationSet::new();
@@ -323,12 +342,6 @@ impl Accumulator {
             .keep_last(&mut answer.service_tier, &chunk.service_tier);
         self.ledger
             .keep_last(&mut answer.system_fingerprint, &chunk.system_fingerprint);
-        if let Some(moderation) = &chunk.moderation {
-            self.moderation
-                .add(&mut answer.moderation, moderation, &mut self.ledger);
-        }
-        self.extra
-            .add(&mut answer.extra, &chunk.extra, &mut self.ledger);
     }
 
     /// The place of a choice; a new one where it belongs. None if it would be one too many.

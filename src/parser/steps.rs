@@ -152,7 +152,7 @@ impl Parser {
         let chunk = self.decoder.chunk_mut();
         self.accumulator.push_change(chunk, change);
         let has_usage =
-            change == Change::Any && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
+            !change.is_in_delta() && chunk.usage.as_ref().is_some_and(|usage| !usage.is_empty());
         let tolerated = self.decoder.take_deviations();
         if !has_usage && tolerated.is_empty() && self.accumulator.is_quiet() {
             return true;
@@ -275,7 +275,7 @@ impl Parser {
             "ping" | "keepalive" | "keep-alive" | "heartbeat"
         ) {
             Some(Deviation::KeepAliveEvent)
-        } else if frame.data.trim_start().is_empty() {
+        } else if !frame.data.starts_with('{') && frame.data.trim_start().is_empty() {
             Some(Deviation::PayloadBlank)
         } else {
             None

@@ -9,7 +9,7 @@ use super::{Element, InPlace, Object, Refill, Seen, count, object, text};
 use crate::Deviation;
 use crate::chunk::context::Cx;
 use crate::chunk::json::value;
-use crate::chunk::lenient::{Field, Index, IndexValue, Lenient, Raw, Reason};
+use crate::chunk::lenient::{Field, Index, IndexValue, Lenient, Raw, Reason, Steady};
 use crate::chunk::types::{Choice, Chunk, Skipped};
 use crate::chunk::usage::Usage;
 use crate::chunk::weight::is_heavy;
@@ -23,14 +23,15 @@ impl Refill for Chunk {
     ) -> Result<(), A::Error> {
         self.extra.clear();
         self.skipped = Skipped::default();
+        let before = (self.created, self.steady());
         let mut choices = 0;
         refill!(self, map, (slot, cx), fields {
-            "id" => id by text(slot, cx);
+            "id" => id by Lenient(Steady(slot, cx));
             "object" => object by text(slot, cx);
             "created" => created by count(slot, cx);
-            "model" => model by text(slot, cx);
-            "service_tier" => service_tier by text(slot, cx);
-            "system_fingerprint" => system_fingerprint by text(slot, cx);
+            "model" => model by Lenient(Steady(slot, cx));
+            "service_tier" => service_tier by Lenient(Steady(slot, cx));
+            "system_fingerprint" => system_fingerprint by Lenient(Steady(slot, cx));
             "obfuscation" => obfuscation by text(slot, cx);
             "moderation" => moderation by Raw(slot);
             "usage" => usage by object(slot, cx);
@@ -42,6 +43,8 @@ impl Refill for Chunk {
             cx.found.hints.insert(&cx.spare.key);
             keep!(self, map, cx);
         });
+        // A text that did not come is gone; one that came and is another one was seen.
+        cx.found.is_new |= before != (self.created, self.steady());
         while self.choices.len() > choices {
             cx.spare.keep_choice(self.choices.pop());
         }
@@ -61,6 +64,17 @@ impl Refill for Chunk {
 }
 
 impl Chunk {
+    /// Which of the texts are there that most chunks repeat.
+    fn steady(&self) -> [bool; 4] {
+        [
+            &self.id,
+            &self.model,
+            &self.service_tier,
+            &self.system_fingerprint,
+        ]
+        .map(Option::is_some)
+    }
+
     /// Perplexity sends both. In a stream the message is a running total of the deltas, which would double the text; in a
     /// whole answer the delta is an empty stub.
     fn delta_or_message(&mut self, cx: &mut Cx<'_>) {
