@@ -71,6 +71,8 @@ impl Parser {
                 }
             } else if core::mem::take(&mut self.ends_after_frame) {
                 self.bare_marker();
+            } else if self.held.is_some() || self.strays.is_running() {
+                self.advance()?;
             } else {
                 match self.resume() {
                     Resumed::Frame(change) if self.add(change) => {
@@ -167,11 +169,9 @@ impl Parser {
         false
     }
 
-    /// The fast path over all layers: a frame whose bytes are those of the one before but for what may change.
+    /// The fast path over all layers: a frame whose bytes are those of the one before but for what may change. Only if
+    /// nothing is to be read before the bytes that come next.
     fn resume(&mut self) -> Resumed {
-        if self.held.is_some() || self.strays.is_running() {
-            return Resumed::Nothing;
-        }
         // The chunk that was lent last may be another one now, also if nothing comes of it.
         self.last = None;
         if !self.decoder.can_resume() {
@@ -180,10 +180,14 @@ impl Parser {
         let Some((data, is_all)) = self.framing.fresh_data() else {
             return Resumed::Nothing;
         };
-        let taken = match self.decoder.resume(data, true) {
-            Ok(len) => self.framing.take_frame(len),
-            Err(Refused::Incomplete) => None,
-            Err(Refused::Miss) => Some(false),
+        let taken = if data.is_empty() {
+            None
+        } else {
+            match self.decoder.resume(data, true) {
+                Ok(len) => self.framing.take_frame(len),
+                Err(Refused::Incomplete) => None,
+                Err(Refused::Miss) => Some(false),
+            }
         };
         match taken {
             Some(true) => {

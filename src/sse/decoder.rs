@@ -320,7 +320,10 @@ impl Decoder {
         // The line must not be over the limit, and its end must be in sight.
         let longest = self.max_frame_bytes.saturating_add(3);
         let sight = rest.get(..longest).unwrap_or(rest);
-        Some((sight.strip_prefix(PREFIX)?, sight.len() == rest.len()))
+        let is_all = sight.len() == rest.len();
+        // Also if not all of that has come.
+        let none = || PREFIX.starts_with(sight).then_some(&[][..]);
+        Some((sight.strip_prefix(PREFIX).or_else(none)?, is_all))
     }
 
     /// Whether all there is is the head of a line, too short to be looked at.
