@@ -1,6 +1,5 @@
 //! Buffers that are used again: for what, and how large they may be.
 
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 
 /// Writes text into a field, keeping its buffer.
@@ -11,8 +10,16 @@ pub(super) fn set_text(slot: &mut Option<String>, text: &str) {
             old.clear();
             old.push_str(text);
         }
-        _ => *slot = Some(text.to_owned()),
+        _ => *slot = Some(with_room(text)),
     }
+}
+
+/// A text in a buffer of its own. Those that come next may be a little longer.
+#[cold]
+fn with_room(text: &str) -> String {
+    let mut new = String::with_capacity(text.len().max(32));
+    new.push_str(text);
+    new
 }
 
 /// Whether a buffer is to be kept for so much: a large one that is hardly used is not.

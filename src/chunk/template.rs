@@ -26,6 +26,8 @@ use crate::{Deviation, DeviationSet};
 /// A longer payload is not learned: to compare it would cost more than it saves.
 const MAX_LEN: usize = 4 << 10;
 const MAX_HOLES: usize = 6;
+/// Texts are written by so many bytes.
+const BLOCK: usize = 16;
 
 /// A payload with holes, and how well it has done.
 #[derive(Debug, Clone, Default)]
@@ -248,6 +250,7 @@ impl Template {
             return;
         }
         self.literals.clear();
+        self.literals.reserve(payload.len());
         self.holes.clear();
         let mut from = 0;
         for (hole, range) in ranges {
@@ -322,8 +325,8 @@ fn long_text(bytes: &[u8], start: usize, slot: &mut Option<String>) -> Result<us
     let mut at = start;
     let halves = unescape(bytes, &mut at, &mut out);
     let len = out.len();
-    out.extend_from_slice(&[0; 16]);
-    out.truncate(len.next_multiple_of(16));
+    out.extend_from_slice(&[0; BLOCK]);
+    out.truncate(len.next_multiple_of(BLOCK));
     let is_good = set(slot, out, len).is_ok() && halves == Ok(None);
     if at >= bytes.len() {
         Err(Refused::Incomplete)
@@ -343,9 +346,9 @@ fn buffer(slot: &mut Option<String>) -> Vec<u8> {
     out
 }
 
-/// Writes the text of which so many bytes are in `out` into a field. After it is what fills it up to whole blocks of
-/// sixteen bytes: to copy and to validate these takes always the same steps, whatever the length of the text. The lengths
-/// in a stream are not foreseeable, and a wrong guess of the processor costs more than that.
+/// Writes the text of which so many bytes are in `out` into a field. After it is what fills it up to whole blocks: to
+/// copy and to validate these takes always the same steps, whatever the length of the text. The lengths in a stream are
+/// not foreseeable, and a wrong guess of the processor costs more than that.
 #[inline(always)]
 fn set(slot: &mut Option<String>, out: Vec<u8>, len: usize) -> Result<(), Refused> {
     let text = String::from_utf8(out).or_else(|error| {
