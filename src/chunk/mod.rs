@@ -3,9 +3,9 @@
 //! Every field is optional, and a value of a wrong type costs its field, not the chunk. What was tolerated is told by
 //! [`Decoder::deviations`].
 //!
-//! Where a new quirk of a provider goes: a field under another name or of another type is an arm in `read.rs` (a kind of
-//! value that is not there yet: a small type in `lenient.rs`); an error of another shape is an arm in `api.rs`; JSON that
-//! is none is an arm in `json`.
+//! Where a new quirk of a provider goes: a field under another name or of another type is an arm in `read` (a kind of value
+//! that is not there yet: a small type in `lenient.rs`); an error of another shape is an arm in `api.rs`; JSON that is none
+//! is an arm in `json`.
 //!
 //! ```
 //! use chatwire::chunk::{Decoder, Payload};

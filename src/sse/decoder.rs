@@ -311,7 +311,8 @@ impl Decoder {
     }
 
     /// What follows the `data: ` of a frame that begins here, if nothing has been read of it: for who can tell at a
-    /// glance where it ends. And whether that is all that was fed.
+    /// glance where it ends. Nothing follows also where not all of the `data: ` has come. And whether that is all that was
+    /// fed.
     pub(crate) fn fresh_data(&mut self) -> Option<(&[u8], bool)> {
         if self.skipping || self.block.start.is_some() {
             return None;
@@ -321,7 +322,6 @@ impl Decoder {
         let longest = self.max_frame_bytes.saturating_add(3);
         let sight = rest.get(..longest).unwrap_or(rest);
         let is_all = sight.len() == rest.len();
-        // Also if not all of that has come.
         let none = || PREFIX.starts_with(sight).then_some(&[][..]);
         Some((sight.strip_prefix(PREFIX).or_else(none)?, is_all))
     }
