@@ -100,6 +100,25 @@ mod tests {
         assert_eq!(choice.map(|choice| choice.extra.into_map()), Some(expected));
     }
 
+    /// Where the limit is near, what is replaced makes room, and nothing else does.
+    #[test]
+    fn no_more_is_kept_than_the_limit_allows() {
+        let mut limits = Limits::NONE;
+        limits.max_completion_bytes = 2_000;
+        let mut accumulator = Accumulator::with_limits(limits);
+        for nth in 0..100 {
+            let value = format!("{nth:0>1000}");
+            let json = format!("{{\"x\":\"{value}\",\"y\":{nth},\"choices\":[]}}");
+            let mut chunk = serde_json::from_str::<Chunk>(&json).unwrap_or_default();
+            accumulator.push(&mut chunk);
+            assert!(accumulator.exceeded().is_empty());
+            let extra = &accumulator.completion().extra;
+            assert!(extra.weight() <= 2_000);
+            assert_eq!(extra.get("x"), Some(Value::from(value)));
+            assert_eq!(extra.get("y"), Some(Value::from(nth)));
+        }
+    }
+
     #[test]
     fn fields_that_came_from_no_text_count_too() {
         let fields: Map<_, _> = [(String::from("k"), Value::from("v"))]
