@@ -29,9 +29,9 @@ pub struct Limits {
     /// Bytes of text and unknown fields kept in the completion. Default 64 MiB. Over it chunks are still handed out, the
     /// completion stops growing, and a tool call whose text was cut never completes. Values in unknown fields of deltas
     /// count as what they take: 32 bytes, for an object 640 more, for each of its fields 112 more; those of chunks and
-    /// choices as their text, and 16 bytes each. What replaces something counts by what it is more; of unknown fields of
-    /// more than 4 KiB, what was replaced counts until it is as much as what was not. At worst three times as much is
-    /// held: a text that grew by doubling, while it is copied.
+    /// choices as their text, and 24 bytes each. What replaces something counts by what it is more. Unknown fields of
+    /// chunks and choices that were replaced count until they are dropped: where they may be more than half, and where
+    /// the limit is near. At worst three times as much is held: a text that grew by doubling, while it is copied.
     pub max_completion_bytes: usize,
     /// Choices in one chunk and in the completion. Default 128, which is OpenAI's upper bound for `n`. Each takes at worst
     /// 16 KiB beside its texts.

@@ -135,6 +135,13 @@ fn chunks(sizes: &Sizes) -> Vec<Row> {
     rows.push(chunks("keys of moderation", 3 * 64 * MIB, r#"{"choices":[],"moderation":{"k@":0}}"#));
     rows.push(chunks("an unknown field that changes", 256 * KIB, r#"{"choices":[{"x":{"y":@}}],"x":[@]}"#));
     rows.push(chunks("errors", 256 * KIB, r#"{"error":{"message":"@","k@":[0,0,0]}}"#));
+    // As many as fit in a frame, in each chunk others.
+    for json in [r#"{@"choices":[]}"#, r#"{"choices":[{@"index":0}]}"#] {
+        rows.push(row(format!("other unknown keys in each {json}"), (limits(16 * KIB, 16 * MIB, 1), 3 * 16 * MIB + 24 * 16 * KIB), 1_500, move |nth, out| {
+            let keys: String = (0..1_300).map(|key| format!("\"{:x}\":0,", nth * 1_300 + key)).collect();
+            out.extend(frame(&json.replace('@', &keys)).bytes());
+        }));
+    }
     let large = limits(16 * MIB, 64 * MIB, 128);
     let count = sizes.count.min(1_000_000);
     for json in [r#"{@"choices":[]}"#, r#"{"choices":[{"delta":{@"content":"a"}}]}"#, r#"{"choices":[{"delta":{"tool_calls":[{@"index":0}]}}]}"#, r#"{"error":{@"message":"m"}}"#] {

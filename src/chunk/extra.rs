@@ -15,6 +15,9 @@ use super::json::{serialize, value};
 use super::raw::capture;
 use super::reuse::is_worth_keeping;
 
+/// What a field weighs beside its text: where it is takes 16 bytes, but more while that grows, or is sorted.
+const PLACE: usize = 24;
+
 /// Fields that are not OpenAI's, by name. They serialise beside the known ones.
 ///
 /// Half of all recorded chunks carry some, so they are kept as text; each [`get`](Self::get) decodes anew.
@@ -59,6 +62,19 @@ impl Fields {
             start = *end;
             (key, self.text.get(*key_end..*end).unwrap_or_default())
         })
+    }
+
+    fn field(&self, nth: usize) -> (&str, &str) {
+        let (_, start) = nth
+            .checked_sub(1)
+            .and_then(|nth| self.ends.get(nth))
+            .copied()
+            .unwrap_or_default();
+        let (key_end, end) = self.ends.get(nth).copied().unwrap_or_default();
+        (
+            self.text.get(start..key_end).unwrap_or_default(),
+            self.text.get(key_end..end).unwrap_or_default(),
+        )
     }
 
     fn push(&mut self, key: &str, raw: &str) {
@@ -179,35 +195,33 @@ impl Extra {
         Cow::Owned(text)
     }
 
-    /// Drops the values of a field.
-    pub(crate) fn remove(&mut self, key: &str) {
-        let others: Vec<_> = self.entries().filter(|(name, _)| *name != key).collect();
-        *self = Self::of(&others);
-    }
-
-    /// Drops the values that are not the last of their field.
+    /// Drops the values that are not the last of their field. What it needs for that, and what its buffers have grown by,
+    /// is no more than three times the `weight`.
     pub(crate) fn drop_replaced(&mut self) {
-        let mut all: Vec<_> = self.entries().collect();
-        // Of those with the same key the last one stays behind the others. Most are in order since the last time.
-        all.sort_by_key(|(key, _)| *key);
-        let next_keys: Vec<_> = all.iter().skip(1).map(|(key, _)| *key).collect();
-        let mut next_keys = next_keys.into_iter();
-        all.retain(|(key, _)| next_keys.next() != Some(*key));
-        *self = Self::of(&all);
-    }
-
-    /// Keys and the texts of values, in buffers of their size.
-    fn of(fields: &[(&str, &str)]) -> Self {
-        let mut extra = Fields {
-            text: String::with_capacity(
-                fields.iter().map(|(key, raw)| key.len() + raw.len()).sum(),
-            ),
-            ends: Vec::with_capacity(fields.len()),
+        let Repr::Text(fields) = &mut self.0 else {
+            return;
         };
-        for (key, raw) in fields {
-            extra.push(key, raw);
+        let mut order = Vec::with_capacity(fields.ends.len());
+        order.extend(0..fields.ends.len());
+        // Of those with the same key the last one stays behind the others. Most are in order since the last time.
+        order.sort_by(|one, other| fields.field(*one).0.cmp(fields.field(*other).0));
+        order.dedup_by(|later, kept| {
+            let is_same = fields.field(*later).0 == fields.field(*kept).0;
+            if is_same {
+                *kept = *later;
+            }
+            is_same
+        });
+        let len = |nth: &usize| fields.field(*nth).0.len() + fields.field(*nth).1.len();
+        let mut left = Fields {
+            text: String::with_capacity(order.iter().map(len).sum()),
+            ends: Vec::with_capacity(order.len()),
+        };
+        for nth in order {
+            let (key, raw) = fields.field(nth);
+            left.push(key, raw);
         }
-        Self(Repr::Text(extra))
+        *fields = left;
     }
 
     /// Merges others into the fields, as values.
@@ -229,13 +243,13 @@ impl Extra {
 
     /// How much a field adds to the `weight`.
     pub(crate) const fn weight_of(key: &str, raw: &str) -> usize {
-        key.len() + raw.len() + size_of::<(usize, usize)>()
+        key.len() + raw.len() + PLACE
     }
 
     /// How much a copy of it keeps; of what came from no text that is not known.
     pub(crate) fn weight(&self) -> usize {
         match &self.0 {
-            Repr::Text(Fields { text, ends }) => text.len() + size_of_val(&ends[..]),
+            Repr::Text(Fields { text, ends }) => text.len() + ends.len() * PLACE,
             Repr::Map(_) => 0,
         }
     }

@@ -4,10 +4,10 @@ use alloc::string::String;
 use core::fmt;
 
 use serde::Deserializer;
-use serde::de::{DeserializeSeed, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
 
 use super::context::Cx;
-use super::json::KEY;
+use super::json::OFFERED;
 
 /// What a key stands for that bytes begin with, up to its quote, and how many bytes it takes with both its quotes.
 type Known<T> = fn(&[u8]) -> Option<(T, usize)>;
@@ -54,7 +54,7 @@ impl<'de, T, F: FnOnce(&[u8]) -> Option<(T, usize)>> DeserializeSeed<'de> for Ke
 
     #[inline(always)]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Met<T>, D::Error> {
-        deserializer.deserialize_newtype_struct(KEY, self)
+        deserializer.deserialize_identifier(self)
     }
 }
 
@@ -65,23 +65,20 @@ impl<'de, T, F: FnOnce(&[u8]) -> Option<(T, usize)>> Visitor<'de> for Key<'_, '_
         f.write_str("a key")
     }
 
-    /// Of our own reader.
+    /// Our own reader offers the key so; to anybody else's bytes it is no key.
     #[inline(always)]
-    fn visit_borrowed_bytes<E>(self, rest: &'de [u8]) -> Result<Met<T>, E> {
+    fn visit_borrowed_bytes<E: Error>(self, rest: &'de [u8]) -> Result<Met<T>, E> {
+        let offered = &self.cx.notes.key;
+        if offered.take() != OFFERED {
+            return Err(E::invalid_type(Unexpected::Bytes(rest), &self));
+        }
         Ok(match (self.here)(rest) {
             Some((key, len)) => {
-                self.cx.notes.taken.set(len);
+                offered.set(len);
                 Met::Known(key)
             }
             None => Met::Open,
         })
-    }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> Result<Met<T>, D::Error> {
-        deserializer.deserialize_identifier(self)
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Met<T>, E> {
@@ -97,10 +94,11 @@ impl<'de> DeserializeSeed<'de> for KeyText<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_identifier(self)
+        deserializer.deserialize_str(self)
     }
 }
 
+/// Of our own reader.
 impl Visitor<'_> for KeyText<'_, '_> {
     type Value = ();
 
@@ -123,6 +121,7 @@ fn set(text: &mut String, new: &str) {
 fn known_text<T>(known: Known<T>, cx: &mut Cx<'_>) -> Option<T> {
     let key = &mut cx.spare.key;
     key.push('"');
+    // All of it: there may be quotes in a key.
     let found = known(key.as_bytes()).filter(|(_, len)| *len == key.len() + 1);
     key.pop();
     found.map(|(key, _)| key)
@@ -132,7 +131,10 @@ fn known_text<T>(known: Known<T>, cx: &mut Cx<'_>) -> Option<T> {
 pub(super) const fn third(key: &str) -> u8 {
     match key.as_bytes() {
         [_, _, third, ..] => *third,
-        _ => b'"',
+        bytes => {
+            assert!(bytes.len() == 2, "no key is shorter");
+            b'"'
+        }
     }
 }
 
@@ -157,8 +159,11 @@ pub(super) use known;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use alloc::format;
-    use alloc::string::String;
+    use alloc::string::{String, ToString};
     use alloc::vec::Vec;
+
+    use serde::Deserialize;
+    use serde::de::value::{self, BorrowedBytesDeserializer, MapDeserializer};
 
     use crate::Chunk;
 
@@ -195,6 +200,16 @@ mod tests {
                     assert_eq!(chunk.extra.keys().collect::<Vec<_>>(), names, "{json}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn bytes_of_another_format_are_no_key() {
+        for key in [&b"model"[..], b"model\"", b"other", b""] {
+            let key = BorrowedBytesDeserializer::<value::Error>::new(key);
+            let map = MapDeserializer::new([(key, "x"), (key, "y")].into_iter());
+            let error = Chunk::deserialize(map).unwrap_err();
+            assert!(error.to_string().contains("expected a key"), "{error}");
         }
     }
 

@@ -146,18 +146,17 @@ pub(super) struct Steady<'a, 'h>(pub(super) &'a mut Option<String>, pub(super) &
 
 impl Field for Steady<'_, '_> {
     fn absent(self) {
-        *self.0 = None;
+        Text(self.0, self.1).absent();
     }
 
     fn wrong(self) {
-        self.1.note(Deviation::WrongType);
-        self.absent();
+        Text(self.0, self.1).wrong();
     }
 
     fn text(self, text: &str) {
         if self.0.as_deref() != Some(text) {
             self.1.found.is_new = true;
-            set_text(self.0, text);
+            Text(self.0, self.1).text(text);
         }
     }
 }

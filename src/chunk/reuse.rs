@@ -14,8 +14,8 @@ pub(super) fn set_text(slot: &mut Option<String>, text: &str) {
     }
 }
 
-/// A text in a buffer of its own. Those that come next may be a little longer.
-#[cold]
+/// A text in a buffer of its own, with room for those that come next.
+#[inline(never)]
 fn with_room(text: &str) -> String {
     let mut new = String::with_capacity(text.len().max(32));
     new.push_str(text);

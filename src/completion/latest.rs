@@ -3,18 +3,19 @@
 use super::ledger::Ledger;
 use crate::chunk::Extra;
 
-/// More than this is not kept to be compared with what comes next, nor looked through to make room: both would add up.
-const SMALL: usize = 4 << 10;
+/// More than this is not kept to be compared with what comes next: it would cost memory for each choice.
+const COMPARED: usize = 4 << 10;
+/// So much may be there that was replaced, beside as much as there was after the last time.
+const SLACK: usize = 4 << 10;
 
 /// Adds fields to those of an answer, as the text that they are: most often nobody asks for what came in between.
 ///
-/// What a later value replaces is dropped once it is as much as what counts. Until then it counts against the limit, but
-/// where all is small: then what is replaced makes room at once.
+/// What was replaced is dropped where it may be more than half, and where the limit is near. Until then it counts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latest {
-    /// The fields that came last: most streams repeat them in every chunk.
+    /// The fields that came last, if they are few: most streams repeat them in every chunk.
     last: Extra,
-    /// How much was left when what was replaced was dropped last.
+    /// How much there was when what was replaced had been dropped.
     tidy: usize,
 }
 
@@ -26,35 +27,34 @@ impl Latest {
         }
         let new = new.as_text();
         for (key, raw) in new.entries() {
-            if key != "error" && raw != "null" {
-                set(fields, key, raw, ledger);
+            if key == "error" || raw == "null" {
+                continue;
+            }
+            let weight = Extra::weight_of(key, raw);
+            if ledger.would_fill(weight) {
+                self.drop_replaced(fields, ledger, self.tidy / 4);
+            }
+            if ledger.charge(weight) {
+                fields.push(key, raw);
             }
         }
+        self.drop_replaced(fields, ledger, self.tidy.saturating_add(SLACK));
+        if new.capacity() <= COMPARED {
+            self.last.copy_from(&new);
+        } else {
+            self.last = Extra::default();
+        }
+    }
+
+    /// Drops what was replaced if more than so much has come since the last time. It is paid by that: all of it takes
+    /// linear time.
+    fn drop_replaced(&mut self, fields: &mut Extra, ledger: &mut Ledger, more_than: usize) {
         let weight = fields.weight();
-        if weight > self.tidy.saturating_mul(2).saturating_add(SMALL) {
+        if weight.saturating_sub(self.tidy) > more_than {
             fields.drop_replaced();
             self.tidy = fields.weight();
             ledger.exchange(weight, self.tidy);
         }
-        if new.capacity() <= SMALL {
-            self.last.copy_from(&new);
-        }
-    }
-}
-
-fn set(fields: &mut Extra, key: &str, raw: &str, ledger: &mut Ledger) {
-    let weight = Extra::weight_of(key, raw);
-    if ledger.has_room(weight) || fields.weight() > SMALL {
-        if ledger.charge(weight) {
-            fields.push(key, raw);
-        }
-        return;
-    }
-    let same = fields.entries().filter(|(name, _)| *name == key);
-    let old = same.map(|(_, raw)| Extra::weight_of(key, raw)).sum();
-    if ledger.exchange(old, weight) {
-        fields.remove(key);
-        fields.push(key, raw);
     }
 }
 
@@ -94,17 +94,17 @@ mod tests {
             accumulator.push(&mut chunk);
         }
         let completion = accumulator.into_completion();
-        assert!(completion.extra.weight() < 3 * SMALL + 40 * 100);
+        assert!(completion.extra.weight() < 3 * SLACK + 40 * 100);
         assert_eq!(completion.extra.into_map(), expected);
         let choice = completion.choices.into_iter().next();
         assert_eq!(choice.map(|choice| choice.extra.into_map()), Some(expected));
     }
 
-    /// Where the limit is near, what is replaced makes room, and nothing else does.
+    /// Where the limit is near, what was replaced makes room, and nothing else does.
     #[test]
     fn no_more_is_kept_than_the_limit_allows() {
         let mut limits = Limits::NONE;
-        limits.max_completion_bytes = 2_000;
+        limits.max_completion_bytes = 3_500;
         let mut accumulator = Accumulator::with_limits(limits);
         for nth in 0..100 {
             let value = format!("{nth:0>1000}");
@@ -113,10 +113,26 @@ mod tests {
             accumulator.push(&mut chunk);
             assert!(accumulator.exceeded().is_empty());
             let extra = &accumulator.completion().extra;
-            assert!(extra.weight() <= 2_000);
+            assert!(extra.weight() <= 3_500);
             assert_eq!(extra.get("x"), Some(Value::from(value)));
             assert_eq!(extra.get("y"), Some(Value::from(nth)));
         }
+    }
+
+    #[test]
+    fn what_is_too_large_to_be_compared_is_no_repetition() {
+        let mut accumulator = Accumulator::new();
+        let large = "y".repeat(2 * COMPARED);
+        for json in [
+            String::from(r#"{"x":1,"choices":[]}"#),
+            format!(r#"{{"x":2,"large":"{large}","choices":[]}}"#),
+            String::from(r#"{"x":1,"choices":[]}"#),
+        ] {
+            accumulator.push(&mut serde_json::from_str::<Chunk>(&json).unwrap_or_default());
+        }
+        let extra = &accumulator.completion().extra;
+        assert_eq!(extra.get("x"), Some(Value::from(1)));
+        assert_eq!(extra.get("large"), Some(Value::from(large)));
     }
 
     #[test]

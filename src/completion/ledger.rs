@@ -21,9 +21,9 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Whether the completion could grow by so many bytes.
-    pub(super) const fn has_room(&self, bytes: usize) -> bool {
-        !self.is_full && bytes <= self.left
+    /// Whether the completion would be full with so many bytes more, and is not yet.
+    pub(super) const fn would_fill(&self, bytes: usize) -> bool {
+        !self.is_full && bytes > self.left
     }
 
     /// Whether the completion may grow by so many bytes.

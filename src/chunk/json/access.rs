@@ -6,17 +6,13 @@ use serde::forward_to_deserialize_any;
 use super::number::Number;
 use super::rewrite::rewrite;
 use super::string::Text;
-use super::{Failed, Reader, Result};
+use super::{Failed, OFFERED, Reader, Result};
 
 /// The newtype name under which a visitor asks for the text of a value: it is visited as a string.
 pub(in crate::chunk) const RAW: &str = "$chatwire::RawJson";
 /// The newtype name under which a visitor asks for the text of an object or a list, compact: that is visited as bytes,
 /// as none if it is too deep to be kept, and any other value as what it is.
 pub(in crate::chunk) const STRING_OR_RAW: &str = "$chatwire::StringOrRaw";
-/// The newtype name under which a visitor asks for a key: it is visited as bytes, as all that is left of the text from the
-/// key's first byte on, and leaves in [`Notes::taken`](super::Notes) how many the key takes with its quotes. If it takes
-/// none, the key comes once more, and can be asked for as a string.
-pub(in crate::chunk) const KEY: &str = "$chatwire::Key";
 /// The newtype name under which a visitor asks for a value twice: it is visited as a list of itself and itself.
 pub(in crate::chunk) const TWICE: &str = "$chatwire::Twice";
 
@@ -159,28 +155,26 @@ impl<'de> Deserializer<'de> for Name<'_, 'de, '_> {
         }
     }
 
+    /// Offers the key as it stands: all that is left of the text from its first byte on. The visitor leaves in
+    /// [`Notes::key`](super::Notes) how many bytes it takes with its quotes. If it is not taken, it comes once more, and can
+    /// be asked for as a string.
     #[inline(always)]
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value> {
-        if name != KEY {
-            return visitor.visit_newtype_struct(self);
-        }
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.notes.key.set(OFFERED);
         let rest = self.0.text.as_bytes().get(self.0.at + 1..);
         visitor.visit_borrowed_bytes(rest.unwrap_or_default())
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        seq tuple tuple_struct map struct enum identifier ignored_any
+        newtype_struct seq tuple tuple_struct map struct enum ignored_any
     }
 }
 
 /// The members of the container that the reader is in.
 struct Members<'a, 'de, 's> {
     reader: &'a mut Reader<'de, 's>,
+    /// There is no comma before what comes next: nothing has come yet, or a key that was not taken.
     is_first: bool,
 }
 
@@ -202,7 +196,7 @@ impl<'de> MapAccess<'de> for Members<'_, 'de, '_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
         self.is_first = false;
-        self.reader.at += self.reader.notes.taken.take();
+        self.reader.at += self.reader.notes.key.take();
         self.reader.colon()?;
         seed.deserialize(&mut *self.reader)
     }

@@ -19,7 +19,7 @@ use core::fmt;
 
 use crate::{Deviation, DeviationSet};
 
-pub(super) use access::{KEY, RAW, STRING_OR_RAW, TWICE};
+pub(super) use access::{RAW, STRING_OR_RAW, TWICE};
 pub(crate) use escape::unescaped;
 pub(super) use rewrite::serialize;
 pub(crate) use rewrite::value;
@@ -115,13 +115,16 @@ impl Scratch {
     }
 }
 
+/// The bytes that are visited are a key of this reader, and what follows it.
+pub(super) const OFFERED: usize = usize::MAX;
+
 /// What the reader and its visitors tell each other beside serde's traits.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// What was cut of the string that was visited last.
     pub(super) halves: Cell<Halves>,
-    /// How many bytes the key takes that the visitor of a [`KEY`] knew.
-    pub(super) taken: Cell<usize>,
+    /// Of a key that is read: [`OFFERED`], and then how many bytes it takes with its quotes; 0 if it was not taken.
+    pub(super) key: Cell<usize>,
 }
 
 /// Where in a text the reader is.
