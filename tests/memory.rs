@@ -147,7 +147,7 @@ fn chunks(sizes: &Sizes) -> Vec<Row> {
     for json in [r#"{@"choices":[]}"#, r#"{"choices":[{"delta":{@"content":"a"}}]}"#, r#"{"choices":[{"delta":{"tool_calls":[{@"index":0}]}}]}"#, r#"{"error":{@"message":"m"}}"#] {
         let keys: String = (0..count).map(|key| format!("\"{key}\":0,")).collect();
         let stream = frame(&json.replace('@', &keys)).into_bytes();
-        rows.push(in_pieces(format!("unknown keys in {json}"), (large, 9 * 16 * MIB), stream));
+        rows.push(in_pieces(format!("unknown keys in {json}"), (large, 8 * 16 * MIB), stream));
     }
     let calls: String = (0..count / 10).map(|index| format!("{{\"index\":{index}}},")).collect();
     rows.push(in_pieces("tool indices in one chunk", (default, 4 * f), frame(&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{calls}{{}}]}}}}]}}"#)).into_bytes()));
