@@ -46,8 +46,8 @@ impl Latest {
         }
     }
 
-    /// Drops what was replaced if more than so much has come since the last time. It is paid by that: all of it takes
-    /// linear time.
+    /// Drops what was replaced if more than so much has come since the last time: that pays for it, as for a buffer that
+    /// grows.
     fn drop_replaced(&mut self, fields: &mut Extra, ledger: &mut Ledger, more_than: usize) {
         let weight = fields.weight();
         if weight.saturating_sub(self.tidy) > more_than {

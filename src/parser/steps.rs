@@ -116,11 +116,6 @@ impl Parser {
         if let Step::Chunk = step {
             return self.add(self.decoder.change());
         }
-        self.take_other(step);
-        false
-    }
-
-    fn take_other(&mut self, step: Step) {
         let tolerated = self.decoder.take_deviations();
         let offset = self.offset();
         match step {
@@ -146,6 +141,7 @@ impl Parser {
             }
             Step::Ignored => self.note(tolerated, offset),
         }
+        false
     }
 
     /// Adds the chunk to the answer. Queues what comes of it; but true, and nothing is queued, if that is the chunk
@@ -180,14 +176,16 @@ impl Parser {
         let Some((data, is_all)) = self.framing.fresh_data() else {
             return Resumed::Nothing;
         };
-        let taken = if data.is_empty() {
-            None
+        let resumed = if data.is_empty() {
+            // Nothing is tried on nothing: so each read would be.
+            Err(Refused::Incomplete)
         } else {
-            match self.decoder.resume(data, true) {
-                Ok(len) => self.framing.take_frame(len),
-                Err(Refused::Incomplete) => None,
-                Err(Refused::Miss) => Some(false),
-            }
+            self.decoder.resume(data, true)
+        };
+        let taken = match resumed {
+            Ok(len) => self.framing.take_frame(len),
+            Err(Refused::Incomplete) => None,
+            Err(Refused::Miss) => Some(false),
         };
         match taken {
             Some(true) => {

@@ -365,9 +365,13 @@ impl Decoder {
         if !is_alone || line.len() > self.max_frame_bytes {
             return false;
         }
-        let data = line.strip_prefix(PREFIX).map(simdutf8::basic::from_utf8);
-        let (Some(Ok(data)), Some((blank_len, ends_with_cr))) = (data, self.lines.blank_next())
+        let (Some(data), Some((blank_len, ends_with_cr))) =
+            (line.strip_prefix(PREFIX), self.lines.blank_next())
         else {
+            return false;
+        };
+        // Only of what is a frame: else it would be looked at twice.
+        let Ok(data) = simdutf8::basic::from_utf8(data) else {
             return false;
         };
         let at_once = (data.len() >= LARGE).then_some((span, data.len()));
